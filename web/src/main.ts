@@ -5,7 +5,7 @@ import {DamagedPage} from './format/damage';
 import {decode} from './format/decode';
 import {Controller} from './state/controller';
 import {queries} from './state/queries';
-import {Shell} from './state/shell';
+import {Shell} from './frame/shell';
 
 function fail(root: HTMLElement, error: unknown): void {
   const told = document.createElement('p');

@@ -2,7 +2,7 @@
 
 import {readFileSync} from "node:fs";
 
-import {DiffDocument, ExplainDocument, Process, ReportDocument} from "../src/report/document";
+import {DiffDocument, ExplainDocument, Process, ReportDocument} from '../src/report/document';
 
 export interface Fixture {
   readonly report: ReportDocument;

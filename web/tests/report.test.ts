@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {barsOf} from "../src/report/drift";
-import {thinned} from "../src/report/growth";
-import {holders, SiteNamer} from "../src/report/holders";
+import {barsOf} from '../src/report/drift';
+import {thinned} from '../src/report/growth';
+import {holders, SiteNamer} from '../src/report/holders';
 import {
   highestResident,
   largestRole,
@@ -15,12 +15,12 @@ import {
   phaseLevels,
   sameProcess,
   touchedBytes
-} from "../src/report/levels";
-import {allocatorOf, framesOf, isLibrary, namesOf, shortPath, titleOf} from "../src/report/sites";
-import {comparableSteps, phasePairs} from "../src/report/step_pair";
-import {headline} from "../src/report/theory";
-import {bandOf, endWords, pathWords, programName, since, stepWords, when, wordsOf} from "../src/wording/labels";
-import {fixed, inUnit, percent, signedInUnit, size, unitFor} from "../src/wording/units";
+} from '../src/report/levels';
+import {allocatorOf, framesOf, isLibrary, namesOf, shortPath, titleOf} from '../src/report/sites';
+import {comparableSteps, phasePairs} from '../src/report/step_pair';
+import {headline} from '../src/report/theory';
+import {bandOf, endWords, pathWords, programName, since, stepWords, when, wordsOf} from '../src/wording/labels';
+import {fixed, inUnit, percent, signedInUnit, size, unitFor} from '../src/wording/units';
 
 import {fixture, processOf, textOf} from "./fixtures";
 

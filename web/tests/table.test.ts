@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {sorted} from "../src/table/sort";
-import {cell, tsv} from "../src/table/tsv";
+import {sorted} from '../src/table/sort';
+import {cell, tsv} from '../src/table/tsv';
 
 test("rows sort by numbers and by texts, stably, with empty cells last", () => {
   const rows = [{n: 2, k: "a"}, {n: null, k: "b"}, {n: 10, k: "c"}, {n: 2, k: "d"}];

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {clipped, printable} from "../src/wording/printable";
+import {clipped, printable} from '../src/wording/printable';
 import {
   count,
   duration,
@@ -15,7 +15,7 @@ import {
   signedInUnit,
   size,
   unitFor
-} from "../src/wording/units";
+} from '../src/wording/units';
 
 const MIB = {
   name: "MiB",

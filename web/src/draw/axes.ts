@@ -2,49 +2,18 @@
 
 import {bytes} from '../scale/bytes';
 import {byteStep, labelBase, tickLabel, timeStep} from '../scale/ticks';
-import {instant} from '../scale/time';
 
 import type {TimeScale} from '../scale/time_scale';
-import type {Row} from '../view/plot_layout';
+import type {Row} from '../timeline/plot_layout';
 import type {Palette} from './palette';
 import {widthOf} from './text';
 
 const MOST_TICKS = 200;
 
-interface Span {
-  readonly text: string;
-  readonly left: number;
-  readonly width: number;
-}
-
-/** The plate of the picked instant; null if it is not shown. */
-function picked(context: CanvasRenderingContext2D, scale: TimeScale, at: number|null): Span|null {
-  if (at === null || at < scale.from || at > scale.to) return null;
-  const text = instant(at, scale.grain * 4), width = widthOf(context, text) + 14,
-        end = scale.left + scale.width;
-  return {text, width, left: Math.max(scale.left, Math.min(end - width, scale.x(at) - width / 2))};
-}
-
-export function drawPicked(
-    context: CanvasRenderingContext2D, scale: TimeScale, row: Row, at: number, palette: Palette): void {
-  const span = picked(context, scale, at);
-  if (span === null) return;
-  context.fillStyle = palette.focus;
-  context.fillRect(span.left, row.top + 1, span.width, 20);
-  context.fillStyle = palette.background;
-  context.textAlign = 'center';
-  context.textBaseline = 'middle';
-  context.fillText(span.text, span.left + span.width / 2, row.top + 11.5);
-}
-
-/**
- * Ticks with room for their labels, those under the plate of the picked instant without one. If a label is an
- * offset, the gutter names the instant it counts from.
- */
+/** Ticks with labels. If a label is an offset, the gutter names the instant it counts from. */
 export function drawTimeAxis(
-    context: CanvasRenderingContext2D, scale: TimeScale, row: Row, at: number|null, palette: Palette): void {
-  const step = timeStep(scale.grain * 100), base = labelBase(scale.from, step),
-        plate = picked(context, scale, at);
+    context: CanvasRenderingContext2D, scale: TimeScale, row: Row, palette: Palette): void {
+  const step = timeStep(scale.grain * 100), base = labelBase(scale.from, step);
   const end = scale.left + scale.width, first = Math.ceil((scale.from - base) / step);
   context.textBaseline = 'top';
   context.fillStyle = palette.muted;
@@ -60,7 +29,6 @@ export function drawTimeAxis(
     context.lineTo(Math.round(x) + 0.5, row.top + 5);
     const text = (base > 0 ? '+' : '') + tickLabel(i * step, step), half = widthOf(context, text) / 2;
     const left = Math.max(scale.left, Math.min(end - 2 * half, x - half));
-    if (plate !== null && left < plate.left + plate.width + 6 && left + 2 * half > plate.left - 6) continue;
     context.textAlign = 'left';
     context.fillText(text, left, row.top + 8);
   }

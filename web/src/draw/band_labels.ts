@@ -22,17 +22,20 @@ export function placeLabels(
   const sums = new Float64Array(looks);
   for (let b = 0; b < bands; b++) {
     if (((hidden >> b) & 1) === 1) continue;
+    let tallest = 0;
     for (let i = 0; i < looks; i++) {
       const c = Math.min(columns.count - 1, Math.floor((i + 0.5) * NEAR * ratio));
       low[i] = sums[i];
       sums[i] += Math.max(0, columns.bands[c * columns.stride + b]);
       high[i] = sums[i];
+      tallest = Math.max(tallest, high[i] - low[i]);
     }
+    if (tallest / full * height <= least) continue;
     const span = Math.ceil((widths[b] + 12) / NEAR);
     let best = least, where = -1, middle = 0;
     for (let i = 0; i + span <= looks; i++) {
       let floor = 0, roof = Infinity;
-      for (let j = i; j < i + span; j++) {
+      for (let j = i; j < i + span && floor < roof; j++) {
         floor = Math.max(floor, low[j]);
         roof = Math.min(roof, high[j]);
       }

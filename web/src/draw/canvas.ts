@@ -1,5 +1,7 @@
 // Purpose: a canvas of the size of its place, at most two device pixels for each pixel.
 
+import {forgetFont} from './text';
+
 export class Canvas {
   readonly element = document.createElement('canvas');
   readonly context: CanvasRenderingContext2D;
@@ -7,8 +9,9 @@ export class Canvas {
   height = 0;
   ratio = 1;
 
-  constructor(pixels: boolean) {
-    const context = this.element.getContext('2d', {willReadFrequently: pixels});
+  /** Without transparency: the browser then copies it to the screen instead of blending it. */
+  constructor() {
+    const context = this.element.getContext('2d', {alpha: false});
     if (context === null) throw new Error('the browser has no 2D canvas');
     this.context = context;
   }
@@ -22,15 +25,17 @@ export class Canvas {
     this.ratio = ratio;
     this.element.width = Math.max(1, Math.round(width * ratio));
     this.element.height = Math.max(1, Math.round(height * ratio));
+    forgetFont(this.context);
     this.element.style.setProperty('width', `${width}px`);
     this.element.style.setProperty('height', `${height}px`);
     return true;
   }
 
-  /** Clears it and sets the unit to one CSS pixel. */
-  begin(): CanvasRenderingContext2D {
+  /** Fills it with a colour and sets the unit to one CSS pixel. */
+  begin(background: string): CanvasRenderingContext2D {
     this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    this.context.clearRect(0, 0, this.width, this.height);
+    this.context.fillStyle = background;
+    this.context.fillRect(0, 0, this.width, this.height);
     return this.context;
   }
 }

@@ -4,8 +4,8 @@
 import {bytes} from '../scale/bytes';
 import type {TimeScale} from '../scale/time_scale';
 import type {LineColumns} from '../store/line_columns';
-import type {LaneModel} from '../view/plot_model';
-import type {Row} from '../view/plot_layout';
+import type {LaneModel} from '../timeline/plot_model';
+import type {Row} from '../timeline/plot_layout';
 import {drawBytesAxis} from './axes';
 import type {Place} from './band_labels';
 import type {Palette} from './palette';
@@ -65,31 +65,34 @@ function drawKey(
 const DOTS: readonly [number, number] = [3, 3];
 const WHOLE: readonly number[] = [];
 
-/** Strokes a value of each pixel twice, so that it is seen on every band. */
+/**
+ * Strokes a value of each pixel twice, so that it is seen on every band. A level stretch has two points only: a path
+ * of a thousand points takes 2 ms.
+ */
 function stroke(
     context: CanvasRenderingContext2D, scale: TimeScale, row: Row, full: number, palette: Palette,
     colour: string, dots: readonly number[], valueAt: (a: number, b: number) => number): void {
   const grain = scale.grain;
-  context.lineJoin = 'round';
+  context.lineJoin = 'bevel';
   for (const [width, style] of [[3.5, palette.background], [1.5, colour]] as const) {
     context.strokeStyle = style;
     context.lineWidth = width;
     context.setLineDash(style === colour ? dots as number[] : WHOLE as number[]);
     context.beginPath();
-    let pen = false;
+    let last = NaN, end = 0;
     for (let x = 0; x < scale.width; x++) {
-      const value = valueAt(scale.from + x * grain, scale.from + (x + 1) * grain);
-      if (Number.isNaN(value)) {
-        pen = false;
-        continue;
+      const value = valueAt(scale.from + x * grain, scale.from + (x + 1) * grain), at = scale.left + x + 0.5;
+      const y = Math.round(2 * (row.top + row.height * (1 - Math.min(1, value / full)))) / 2;
+      const known = !Number.isNaN(y), drawn = !Number.isNaN(last);
+      if (y !== last && (known || drawn)) {
+        if (drawn) context.lineTo(end, last);
+        if (known && drawn) context.lineTo(at, y);
+        if (known && !drawn) context.moveTo(at, y);
+        last = y;
       }
-      const y = row.top + row.height * (1 - Math.min(1, value / full));
-      if (pen)
-        context.lineTo(scale.left + x + 0.5, y);
-      else
-        context.moveTo(scale.left + x + 0.5, y);
-      pen = true;
+      end = at;
     }
+    if (!Number.isNaN(last)) context.lineTo(end, last);
     context.stroke();
   }
   context.setLineDash(WHOLE as number[]);
@@ -125,28 +128,28 @@ export function drawLabels(
   }
 }
 
-/** The axis and the limits, and the title above the lane. */
+/** The name of the memory above the lane. Returns where it ends. */
+export function drawTitle(
+    context: CanvasRenderingContext2D, scale: TimeScale, row: Row, model: LaneModel, palette: Palette): number {
+  context.textBaseline = 'middle';
+  context.textAlign = 'left';
+  context.fillStyle = palette.text;
+  context.fillText(model.title, scale.left, row.top - 9);
+  return scale.left + widthOf(context, model.title);
+}
+
+/** The axis and the limits, and the note above the lane, from `from` on. */
 export function drawFrame(
     context: CanvasRenderingContext2D, scale: TimeScale, row: Row, model: LaneModel, chosen: boolean,
-    note: string, palette: Palette): void {
+    note: string, from: number, palette: Palette): void {
   drawBytesAxis(context, scale, row, model.full, palette);
   drawLimits(context, scale, row, model, palette);
   if (chosen) {
     context.fillStyle = palette.focus;
     context.fillRect(2, row.top - 15, 3, row.height + 15);
   }
-  context.textBaseline = 'middle';
-  context.textAlign = 'left';
-  context.fillStyle = palette.text;
-  const y = row.top - 9, font = context.font;
-  context.font = `600 ${font}`;
-  context.fillText(model.title, scale.left, y);
-  const width = widthOf(context, model.title);
-  context.font = font;
-  context.fillStyle = palette.muted;
-  const from = scale.left + width + 8;
   const room = drawKey(context, scale, row, model, palette) - from;
   context.textAlign = 'left';
   context.fillStyle = palette.muted;
-  context.fillText(fitted(context, note, room), from, y);
+  context.fillText(fitted(context, note, room), from, row.top - 9);
 }

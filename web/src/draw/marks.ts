@@ -2,7 +2,7 @@
 
 import type {MarkInfo} from '../format/page';
 import type {TimeScale} from '../scale/time_scale';
-import type {Row} from '../view/plot_layout';
+import type {Row} from '../timeline/plot_layout';
 import type {Palette} from './palette';
 
 export interface DrawnMark {

@@ -71,13 +71,14 @@ function read(bands: readonly string[]): Palette {
   };
 }
 
+const systemIsDark = matchMedia('(prefers-color-scheme: dark)');
 let known: Palette|null = null;
 let knownFor = '';
 
 /** The palette of the theme that is set now. */
 export function palette(bands: readonly string[]): Palette {
   const theme = document.documentElement.dataset.theme ?? '';
-  const key = `${theme} ${matchMedia('(prefers-color-scheme: dark)').matches} ${bands.join()}`;
+  const key = `${theme} ${systemIsDark.matches} ${bands.join()}`;
   if (known === null || key !== knownFor) {
     known = read(bands);
     knownFor = key;

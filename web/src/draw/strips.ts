@@ -4,7 +4,7 @@ import type {TimeScale} from '../scale/time_scale';
 import {lowerBound, upperBound} from '../store/search_sorted';
 import type {Strip} from '../store/intervals';
 import type {Tables} from '../store/tables';
-import type {Row} from '../view/plot_layout';
+import type {Row} from '../timeline/plot_layout';
 import type {Palette} from './palette';
 import {fitted, tame} from './text';
 
@@ -17,7 +17,6 @@ export function drawStrip(
   let i = Math.max(0, upperBound(strip.start, scale.from) - 1);
   context.textBaseline = 'middle';
   context.textAlign = 'center';
-  context.lineWidth = 1;
   while (i < last) {
     const a = Math.max(scale.left, scale.x(strip.start[i])), b = Math.min(end, scale.x(strip.end[i]));
     if (b < scale.left) {
@@ -37,13 +36,15 @@ export function drawStrip(
       // One that only looks narrow, since the edge of the plot cuts it, is passed here.
       if (i === first) i++;
       context.fillStyle = palette.border;
-      context.fillRect(from, row.top + 1, to - from, row.height - 2);
+      context.fillRect(Math.round(from), row.top + 1, Math.max(1, Math.round(to - from)), row.height - 2);
       continue;
     }
+    // Whole pixels: a box with soft edges takes three times as long.
+    const left = Math.round(a), width = Math.max(2, Math.round(b) - left);
+    context.fillStyle = palette.border;
+    context.fillRect(left, row.top, width, row.height);
     context.fillStyle = palette.surface;
-    context.fillRect(a, row.top, b - a, row.height);
-    context.strokeStyle = palette.border;
-    context.strokeRect(a + 0.5, row.top + 0.5, Math.max(1, b - a - 1), row.height - 1);
+    context.fillRect(left + 1, row.top + 1, width - 2, row.height - 2);
     const text = label(context, tame(name(i)), b - a);
     if (text !== '') {
       context.fillStyle = palette.text;

@@ -1,10 +1,10 @@
 // Purpose: the documents of the page with their types, and the parts of them that are about one process.
 
-import type {PageData} from "../format/decode";
-import type {ProcessInfo} from "../format/page";
-import {DiffDocument, ExplainDocument, Process, ReportDocument} from "./document";
-import {SiteNamer} from "./holders";
-import {sameProcess} from "./levels";
+import type {PageData} from '../format/decode';
+import type {ProcessInfo} from '../format/page';
+import {DiffDocument, ExplainDocument, Process, ReportDocument} from './document';
+import {SiteNamer} from './holders';
+import {sameProcess} from './levels';
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;

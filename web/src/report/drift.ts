@@ -1,6 +1,6 @@
 // Purpose: the highest level of each step of the run, for a strip that shows drift.
 
-import type {Block} from "../format/block";
+import type {Block} from '../format/block';
 
 export interface Drift {
   readonly number: Float64Array; // of the first step of each bucket

@@ -1,9 +1,9 @@
 // Purpose: sums the blocks alive at one instant by the user's line, by site, by role or by phase of birth.
 
-import {bandOf, useOf} from "../wording/labels";
+import {bandOf, useOf} from '../wording/labels';
 
-import {Frame, Process, Row} from "./document";
-import {allocatorOf, framesOf, namesOf, ownerOf, SiteNames} from "./sites";
+import {Frame, Process, Row} from './document';
+import {allocatorOf, framesOf, namesOf, ownerOf, SiteNames} from './sites';
 
 export type HolderKey = "line"|"site"|"role"|"phase";
 

@@ -1,6 +1,6 @@
 // Purpose: picks from a report's document what its pages lead with: peaks, resident memory, rows of phases.
 
-import {Ledger, Levels, Measure, Peak, PhaseRow, Process, ReportDocument, Row, Step} from "./document";
+import {Ledger, Levels, Measure, Peak, PhaseRow, Process, ReportDocument, Row, Step} from './document';
 
 /** Returns the peak of one memory and measure. */
 export function peakOf(process: Process, memory: string, measure: Measure): Peak|null {

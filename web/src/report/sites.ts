@@ -1,7 +1,7 @@
 // Purpose: finds the frames of a site, and names it as the text report does: operator, line, the user's own
 // line.
 
-import {Frame, Process, Site} from "./document";
+import {Frame, Process, Site} from './document';
 
 export interface SiteNames {
   readonly own: string; // "train.py:35", the innermost Python line of the user's own code; "" if there is none

@@ -1,7 +1,7 @@
 // Purpose: puts the phases of two steps side by side, in the order in which they ran.
 
-import {Process, Step} from "./document";
-import {PhaseLevels, phaseLevels} from "./levels";
+import {Process, Step} from './document';
+import {PhaseLevels, phaseLevels} from './levels';
 
 export interface PhasePair {
   readonly path: readonly string[];

@@ -1,9 +1,9 @@
 // Purpose: compares bytes per parameter with theory in one sentence, as the text of `memtrace explain` begins.
 
-import {wordsOf} from "../wording/labels";
-import {fixed} from "../wording/units";
+import {wordsOf} from '../wording/labels';
+import {fixed} from '../wording/units';
 
-import {ExplainDocument, ParameterRow} from "./document";
+import {ExplainDocument, ParameterRow} from './document';
 
 /** Names of buffers such as "exp_avg" stay as they are. */
 export function nameOf(row: ParameterRow): string {

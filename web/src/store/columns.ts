@@ -1,11 +1,12 @@
 // Purpose: what one lane shows in each column of pixels: the highest level, the bands at that instant, the
 // lowest level.
 
+import {type ColumnRows, columnRowsOf} from './column_rows';
 import {LaneBins} from './lane_bins';
 import {LaneRows} from './lane_rows';
 import {LaneRules} from './lane_rules';
 import type {Extreme} from './row_levels';
-import {lowerBound, upperBound} from './search_sorted';
+import {upperBound} from './search_sorted';
 import type {Tables} from './tables';
 
 export const SOURCE = {
@@ -31,6 +32,19 @@ export class Columns {
     this.at = new Float64Array(count);
     this.source = new Uint8Array(count);
   }
+
+  /** Moves all columns to the left by `by`, to the right if it is below 0. The columns that come in keep old values. */
+  shift(by: number): void {
+    for (const one of [this.highest, this.lowest, this.at, this.source]) move(one, by);
+    move(this.bands, by * this.stride);
+  }
+}
+
+function move(column: Float64Array|Uint8Array, by: number): void {
+  if (by > 0)
+    column.copyWithin(0, by);
+  else
+    column.copyWithin(-by, 0);
 }
 
 export interface Level {
@@ -46,51 +60,45 @@ export class LaneColumns {
   readonly rows: LaneRows;
   private readonly scratch: Float64Array;
   private readonly found: Extreme = {row: -1, highest: 0, lowest: 0};
+  private readonly columnRows: ColumnRows;
 
-  constructor(private readonly tables: Tables, lane: number, readonly hidden: number) {
+  /** `whole`: replays all rows at once; else `advance` does so in parts, before anything may be asked. */
+  constructor(private readonly tables: Tables, lane: number, readonly hidden: number, whole = true) {
+    this.columnRows = columnRowsOf(tables);
     this.rules = new LaneRules(tables, lane);
     this.bins = new LaneBins(tables, lane, hidden);
     this.rows = new LaneRows(tables, this.rules, lane, hidden);
     this.scratch = new Float64Array(tables.bands.length);
+    if (whole) this.rows.advance(Infinity);
   }
+
+  /** Replays up to `most` rows; true if all are done. */
+  advance(most: number): boolean { return this.rows.advance(most); }
 
   /** The window that stores all events of [from, to]; -1: none. */
-  windowOf(from: number, to: number): number {
-    const {windows} = this.tables.info;
-    for (let i = 0; i < windows.length; i++) {
-      if (windows[i].from <= from && to <= windows[i].to) return i;
-    }
-    return -1;
-  }
+  windowOf(from: number, to: number): number { return this.columnRows.windowOf(from, to); }
 
-  /**
-   * Fills columns of `width` ns each, from `from` on. Column c covers [from + c * width, from + (c + 1) *
-   * width).
-   */
-  fill(from: number, width: number, out: Columns): void {
-    let window = -1;
-    const {windows} = this.tables.info;
-    for (let c = 0; c < out.count; c++) {
-      const a = from + c * width, b = a + width;
-      if (window < 0 || windows[window].from > a || b > windows[window].to) window = this.windowOf(a, b);
-      if (window >= 0)
-        this.fromRows(window, a, b, c, out);
+  /** Fills the columns [first, last). Column c covers [from + c * width, from + (c + 1) * width), in ns. */
+  fill(from: number, width: number, out: Columns, first = 0, last = out.count): void {
+    this.columnRows.find(from, width, first, last);
+    for (let c = first; c < last; c++) {
+      if (this.columnRows.window[c] >= 0)
+        this.fromRows(c, from + c * width, out);
       else
-        this.fromBins(a, b, c, out);
+        this.fromBins(from + c * width, from + (c + 1) * width, c, out);
     }
   }
 
-  private fromRows(window: number, a: number, b: number, c: number, out: Columns): void {
-    const {found, rows} = this, {time} = this.tables.row;
-    const {first, rows: count} = this.tables.info.windows[window];
-    const from = lowerBound(time, a, first, first + count), to = lowerBound(time, b, from, first + count);
+  private fromRows(c: number, a: number, out: Columns): void {
+    const {found, rows} = this, window = this.columnRows.window[c];
+    const from = this.columnRows.from[c], to = this.columnRows.to[c];
     const carried = rows.after(window, from - 1);
     rows.query(window, from, to, found);
     let best = found.row;
     if (best < 0 || carried >= found.highest) best = from - 1;
     out.highest[c] = Math.max(carried, found.highest);
     out.lowest[c] = Math.min(carried, found.lowest);
-    out.at[c] = best < from ? a : time[best];
+    out.at[c] = best < from ? a : this.tables.row.time[best];
     out.source[c] = SOURCE.rows;
     rows.bandsAt(window, best, this.scratch);
     this.put(c, 0, out);

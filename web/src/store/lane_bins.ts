@@ -1,7 +1,7 @@
 // Purpose: the level and the bands of one lane over the whole run, from bins.
 
 import {Pyramid} from './pyramid';
-import {lowerBound} from './search_sorted';
+import {lowerNear} from './search_sorted';
 import type {LaneBins as Columns, Tables} from './tables';
 
 export class LaneBins {
@@ -35,6 +35,10 @@ export class LaneBins {
     return sum;
   }
 
+  /** Of the last query: the first bin that has its highest level after it, and the first that ends in or after it. */
+  private after = 0;
+  private touched = 0;
+
   /** Results of `query`: the bin whose highest level is that of the column; -1: `inside` or `carried` tells. */
   best = -1;
   lowest = 0;
@@ -54,8 +58,11 @@ export class LaneBins {
     const {bin} = this.tables, {at} = this.columns;
     this.best = -1;
     this.inside = -1;
-    const a = lowerBound(at, from), b = lowerBound(at, to, a);
-    const touched = lowerBound(bin.end, from), covered = touched < this.bins && bin.start[touched] <= from;
+    const a = lowerNear(at, from, this.after), b = lowerNear(at, to, a);
+    const touched = lowerNear(bin.end, from, this.touched);
+    this.after = b;
+    this.touched = touched;
+    const covered = touched < this.bins && bin.start[touched] <= from;
     this.carried = covered ? -1 : touched - 1;
     if (a < b) {
       this.pyramid.query(a, b);

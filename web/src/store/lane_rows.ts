@@ -1,5 +1,6 @@
 // Purpose: the level of one lane after each stored row, and its bands at any row.
 
+import type {WindowInfo} from '../format/page';
 import type {LaneRules} from './lane_rules';
 import {type Extreme, LEAF, RowLevels} from './row_levels';
 import type {Tables} from './tables';
@@ -51,51 +52,103 @@ export function startBands(tables: Tables, rules: LaneRules, set: number, out: F
 
 interface WindowRows {
   readonly levels: RowLevels;
-  /** The level before each leaf, and the bytes of each band before it at [leaf * bands + band]. */
-  readonly before: Float64Array;
+  /** At the highest shown level of each leaf: the level, and the bytes of each band at [leaf * bands + band]. */
+  readonly totals: Float64Array;
   readonly bands: Float64Array;
   readonly carried: number;
+}
+
+/** Where the replay of a window stands, and what it has found. */
+interface Replayed extends WindowRows {
+  /** The next leaf, and what comes before it. */
+  leaf: number;
+  total: number;
+  seen: number;
+  readonly now: Float64Array;
 }
 
 /** All windows of one lane. With hidden bands, the shown level is the sum of the others. */
 export class LaneRows {
   private readonly shown: Float64Array;
-  private readonly windows: WindowRows[];
+  private readonly windows: WindowRows[] = [];
+  private readonly sum: ShownSum|null;
+  private readonly adds: Float64Array;
+  private part: Replayed|null = null;
 
   constructor(
-      private readonly tables: Tables, private readonly rules: LaneRules, lane: number, hidden: number) {
+      private readonly tables: Tables, private readonly rules: LaneRules, private readonly lane: number,
+      hidden: number) {
     this.shown = new Float64Array(tables.row.time.length);
-    const sum = hidden === 0 ? null : new ShownSum(rules, hidden, tables.bands.length);
-    this.windows = tables.info.windows.map((_, window) => this.replay(window, lane, sum));
+    this.sum = hidden === 0 ? null : new ShownSum(rules, hidden, tables.bands.length);
+    this.adds = this.sum === null ? rules.level : this.sum.byClass(rules);
   }
 
-  private replay(window: number, lane: number, sum: ShownSum|null): WindowRows {
-    const {tables, rules, shown} = this, {first, rows, set, levels} = tables.info.windows[window];
-    const {class: kinds, ref, small} = tables.row, {level, band, inBand} = rules;
-    const count = tables.bands.length, leaves = Math.ceil(rows / LEAF);
-    const before = new Float64Array(Math.max(1, leaves)), bands = new Float64Array(Math.max(1, leaves) * count);
-    const now = new Float64Array(count);
+  /**
+   * Replays about `most` rows; true if all are done. A million rows take 10 to 20 ms, so what a frame needs is done in
+   * parts. Nothing may be asked before all are done.
+   */
+  advance(most: number): boolean {
+    const {windows} = this.tables.info;
+    let left = Math.ceil(most / LEAF);
+    while (this.windows.length < windows.length && left > 0) {
+      const leaves = Math.ceil(windows[this.windows.length].rows / LEAF);
+      const part = this.part ?? this.start(this.windows.length);
+      for (; part.leaf < leaves && left > 0; left--) this.replay(part, windows[this.windows.length]);
+      this.part = part.leaf < leaves ? part : null;
+      if (this.part === null) this.windows.push(part);
+    }
+    return this.windows.length === windows.length;
+  }
+
+  private start(window: number): Replayed {
+    const {tables, rules, sum} = this, {first, rows, set, levels} = tables.info.windows[window];
+    const count = tables.bands.length, leaves = Math.ceil(rows / LEAF), now = new Float64Array(count);
     startBands(tables, rules, set, now);
-    let total = levels[lane];
-    before[0] = total;
-    bands.set(now);
-    const carried = sum === null ? total : sum.of(total, now), adds = sum === null ? level : sum.byClass(rules);
-    const smallCounts = rules.small && (sum === null || sum.start === 1);
-    let seen = carried;
-    for (let i = first; i < first + rows; i++) {
-      if ((i - first) % LEAF === 0) {
-        before[(i - first) / LEAF] = total;
-        bands.set(now, (i - first) / LEAF * count);
-      }
-      const kind = kinds[i], sign = ref[i] === 0 ? 1 : -1;
-      if (rules.small) total += small[i];
+    const total = levels[this.lane], carried = sum === null ? total : sum.of(total, now);
+    return {
+      levels: new RowLevels(this.shown, first, rows),
+      totals: new Float64Array(leaves),
+      bands: new Float64Array(leaves * count),
+      carried,
+      leaf: 0,
+      total,
+      seen: carried,
+      now
+    };
+  }
+
+  /** Replays a leaf: first its levels, then the bands up to its highest level and on to its end. */
+  private replay(part: Replayed, {first, rows}: WindowInfo): void {
+    const {tables, rules, shown, adds} = this, {leaf, now} = part, {class: kinds, ref, small} = tables.row;
+    const from = first + leaf * LEAF, end = Math.min(from + LEAF, first + rows);
+    const smallCounts = rules.small && (this.sum === null || this.sum.start === 1);
+    let {seen} = part;
+    for (let i = from; i < end; i++) {
       if (smallCounts) seen += small[i];
-      total += sign * level[kind];
-      seen += sign * adds[kind];
-      now[band[kind]] += sign * inBand[kind];
+      seen += ref[i] === 0 ? adds[kinds[i]] : -adds[kinds[i]];
       shown[i] = seen;
     }
-    return {levels: new RowLevels(shown, first, rows), before, bands, carried};
+    part.seen = seen;
+    const best = part.levels.take(leaf);
+    part.total += this.move(from, best + 1, 1, now);
+    part.totals[leaf] = part.total;
+    part.bands.set(now, leaf * now.length);
+    part.total += this.move(best + 1, end, 1, now);
+    part.leaf++;
+  }
+
+  /** Does (`sign` 1) or undoes (-1) the rows [from, to) in the bands. Returns the change of the level. */
+  private move(from: number, to: number, sign: 1|- 1, bands: Float64Array): number {
+    const {class: kinds, ref, small} = this.tables.row, {level, band, inBand} = this.rules;
+    const {small: counts} = this.rules;
+    let change = 0;
+    for (let i = from; i < to; i++) {
+      const kind = kinds[i], by = ref[i] === 0 ? sign : -sign;
+      if (counts) change += sign * small[i];
+      change += by * level[kind];
+      bands[band[kind]] += by * inBand[kind];
+    }
+    return change;
   }
 
   /** The shown level after a row; before the first row of the window, what it carries in. */
@@ -105,18 +158,17 @@ export class LaneRows {
 
   /** Writes all bands after a row into `out`; a row before the window's first means its start. */
   bandsAt(window: number, row: number, out: Float64Array): void {
-    const {tables, rules} = this, count = tables.bands.length, {first} = tables.info.windows[window];
-    const {class: kinds, ref, small} = tables.row, {before, bands} = this.windows[window];
-    const leaf = Math.max(0, Math.floor((row - first) / LEAF));
-    for (let b = 0; b < count; b++) out[b] = bands[leaf * count + b];
-    let total = before[leaf];
-    for (let i = first + leaf * LEAF; i <= row; i++) {
-      const kind = kinds[i], sign = ref[i] === 0 ? 1 : -1;
-      if (rules.small) total += small[i];
-      total += sign * rules.level[kind];
-      out[rules.band[kind]] += sign * rules.inBand[kind];
+    const {first, rows, set, levels} = this.tables.info.windows[window], {totals, bands, levels: {best}} = this.windows[window];
+    if (rows === 0) {
+      out.fill(0);
+      startBands(this.tables, this.rules, set, out);
+      complete(this.rules, levels[this.lane], out);
+      return;
     }
-    complete(rules, total, out);
+    const leaf = Math.max(0, Math.floor((row - first) / LEAF)), known = best[leaf], base = leaf * out.length;
+    for (let b = 0; b < out.length; b++) out[b] = bands[base + b];
+    const change = row > known ? this.move(known + 1, row + 1, 1, out) : this.move(row + 1, known + 1, -1, out);
+    complete(this.rules, totals[leaf] + change, out);
   }
 
   query(window: number, from: number, to: number, found: Extreme): void {

@@ -20,6 +20,8 @@ class Last<T> {
 
   constructor(private readonly most: number) {}
 
+  has(key: string): boolean { return this.kept.has(key); }
+
   get(key: string, make: () => T): T {
     let value = this.kept.get(key);
     if (value === undefined) {
@@ -32,6 +34,9 @@ class Last<T> {
   }
 }
 
+/** Milliseconds of each frame for what is being prepared, and rows between two looks at the clock. */
+const SLICE = 4, ROWS = 30000;
+
 export class ProcessStore {
   readonly tables: Tables;
   readonly info: ProcessInfo;
@@ -40,7 +45,8 @@ export class ProcessStore {
   readonly hiddenFrames: number;
   private readonly replay: Replay;
   private readonly whole = new Map<number, LaneColumns>();
-  private readonly partial = new Last<LaneColumns>(4);
+  private readonly partial: Last<LaneColumns>;
+  private pending: {readonly key: string; readonly columns: LaneColumns}|null = null;
   private readonly compositions = new Last<Composition|null>(2);
   private readonly trees = new Last<ShownTree>(4);
   private readonly sums = new Map<ShownTree, FrameSums>();
@@ -57,6 +63,7 @@ export class ProcessStore {
     this.lines = this.tables.lines.map((one) => new LineColumns(one));
     this.hiddenFrames = countHidden(this.tables);
     this.replay = new Replay(this.tables);
+    this.partial = new Last(Math.max(4, this.info.lanes.length));
   }
 
   lane(index: number): LaneInfo { return this.info.lanes[index]; }
@@ -70,6 +77,27 @@ export class ProcessStore {
       this.whole.set(lane, found);
     }
     return found;
+  }
+
+  /**
+   * Computes the columns of all lanes without the hidden bands, for a few milliseconds; true if all are there. A call
+   * in each frame then makes no frame late.
+   */
+  prepare(hidden: number): boolean {
+    const until = performance.now() + SLICE;
+    for (let lane = 0; hidden !== 0 && lane < this.info.lanes.length; lane++) {
+      const key = `${lane} ${hidden}`;
+      if (this.partial.has(key)) continue;
+      if (this.pending?.key !== key)
+        this.pending = {key, columns: new LaneColumns(this.tables, lane, hidden, false)};
+      const {columns} = this.pending;
+      while (!columns.advance(ROWS)) {
+        if (performance.now() > until) return false;
+      }
+      this.partial.get(key, () => columns);
+      this.pending = null;
+    }
+    return true;
   }
 
   /** Null if the data knows no live blocks, or if there is no lane. */

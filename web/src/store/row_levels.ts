@@ -14,41 +14,51 @@ export interface Extreme {
 
 /** Values by row, of which this window has the rows [first, first + rows). */
 export class RowLevels {
-  private readonly pyramid: Pyramid;
+  /** By leaf: the first row of its highest value. */
+  readonly best: Uint32Array;
+  private readonly highest: Float64Array;
+  private readonly lowest: Float64Array;
+  private pyramid: Pyramid|null = null;
+  private readonly leaf: Extreme = {row: -1, highest: 0, lowest: 0};
 
-  constructor(private readonly values: Float64Array, private readonly first: number, rows: number) {
+  /** `take` must be called for each leaf, in order, when its values are set; no query before that. */
+  constructor(
+      private readonly values: Float64Array, private readonly first: number, private readonly rows: number) {
     const leaves = Math.ceil(rows / LEAF);
-    const highest = new Float64Array(leaves), lowest = new Float64Array(leaves);
-    for (let leaf = 0; leaf < leaves; leaf++) {
-      let high = -Infinity, low = Infinity;
-      const end = Math.min(first + rows, first + (leaf + 1) * LEAF);
-      for (let i = first + leaf * LEAF; i < end; i++) {
-        const value = values[i];
-        if (value > high) high = value;
-        if (value < low) low = value;
-      }
-      highest[leaf] = high;
-      lowest[leaf] = low;
-    }
-    this.pyramid = new Pyramid(highest, lowest);
+    this.best = new Uint32Array(leaves);
+    this.highest = new Float64Array(leaves);
+    this.lowest = new Float64Array(leaves);
+  }
+
+  /** Reads the values of a leaf. Returns the first row of its highest value. */
+  take(leaf: number): number {
+    const start = this.first + leaf * LEAF, {leaf: found} = this;
+    clear(found);
+    this.scan(start, Math.min(start + LEAF, this.first + this.rows), found);
+    this.best[leaf] = found.row;
+    this.highest[leaf] = found.highest;
+    this.lowest[leaf] = found.lowest;
+    if (leaf + 1 === this.best.length) this.pyramid = new Pyramid(this.highest, this.lowest);
+    return found.row;
   }
 
   /** Finds the extremes of the rows [from, to). */
   query(from: number, to: number, found: Extreme): void {
-    const {first} = this;
+    const {first, pyramid} = this;
     const a = Math.ceil((from - first) / LEAF), b = Math.floor((to - first) / LEAF);
-    found.row = -1;
-    found.highest = -Infinity;
-    found.lowest = Infinity;
-    if (a >= b) {
+    clear(found);
+    if (a >= b || pyramid === null) {
       this.scan(from, to, found);
       return;
     }
     this.scan(from, first + a * LEAF, found);
-    this.pyramid.query(a, b);
-    const least = this.pyramid.least, start = first + this.pyramid.best * LEAF;
-    this.scan(start, start + LEAF, found);
-    if (least < found.lowest) found.lowest = least;
+    pyramid.query(a, b);
+    const highest = this.highest[pyramid.best];
+    if (highest > found.highest) {
+      found.highest = highest;
+      found.row = this.best[pyramid.best];
+    }
+    if (pyramid.least < found.lowest) found.lowest = pyramid.least;
     this.scan(first + b * LEAF, to, found);
   }
 
@@ -63,4 +73,10 @@ export class RowLevels {
       if (value < found.lowest) found.lowest = value;
     }
   }
+}
+
+function clear(found: Extreme): void {
+  found.row = -1;
+  found.highest = -Infinity;
+  found.lowest = Infinity;
 }

@@ -27,7 +27,9 @@ export class SelectionRows {
         total += row.ref[i] === 0 ? adds[row.class[i]] : -adds[row.class[i]];
         this.values[i] = total;
       }
-      this.windows.push(new RowLevels(this.values, window.first, window.rows));
+      const levels = new RowLevels(this.values, window.first, window.rows);
+      for (let leaf = 0; leaf < levels.best.length; leaf++) levels.take(leaf);
+      this.windows.push(levels);
     }
   }
 

@@ -1,8 +1,8 @@
 // Purpose: the columns of a table: what they show, and what they sort by and copy.
 
-import {exact, fixed, inUnit, signedInUnit, Unit} from "../wording/units";
+import {exact, fixed, inUnit, signedInUnit, Unit} from '../wording/units';
 
-import {Key} from "./sort";
+import {Key} from './sort';
 
 export interface Column<T> {
   readonly title: string;

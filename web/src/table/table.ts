@@ -1,12 +1,12 @@
 // Purpose: a table that sorts by a click on a heading, copies itself, and shows long lists in parts.
 
-import {button, element} from "../view/element";
-import {count} from "../wording/units";
+import {button, element} from '../dom/element';
+import {count} from '../wording/units';
 
-import {copy} from "./clipboard";
-import {Column} from "./column";
-import {isEmpty, sorted} from "./sort";
-import {tsv} from "./tsv";
+import {copy} from './clipboard';
+import {Column} from './column';
+import {isEmpty, sorted} from './sort';
+import {tsv} from './tsv';
 
 export interface Footer {
   readonly title: string;

@@ -1,8 +1,8 @@
 // Purpose: names roles, phases, steps, memories and ends of processes, with the words of the text report.
 
-import {End, Process, Step} from "../report/document";
+import {End, Process, Step} from '../report/document';
 
-import {count} from "./units";
+import {count} from './units';
 
 const KINDS: Record<string, string> = {
   mmap_anon: "mapping",

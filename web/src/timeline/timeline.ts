@@ -1,0 +1,170 @@
+// Purpose: the tab of the timeline: the overview, the plot with its legend, and the composition at the picked
+// instant.
+
+import * as move from './navigation';
+import {PlotKeys} from './plot_keys';
+import {PlotPointer} from './plot_pointer';
+
+import type {App, Tab, View, ViewState} from '../state/app';
+import {bytes} from '../scale/bytes';
+import {duration, instant} from '../scale/time';
+import {type ProcessStore, storeOf} from '../store/process_store';
+import {CompositionPane} from '../composition/pane';
+import {button, make, say} from '../dom/make';
+import {legend} from './legend';
+import {overview} from './overview';
+import {Plot} from './plot';
+import {laneName, plotModel} from './plot_model';
+import {Tooltip} from './tooltip';
+
+class Timeline {
+  readonly element = make('div', 'tab-timeline');
+  private readonly title = make('h2');
+  private readonly span = make('p', 'under muted');
+  private readonly processes = make('select');
+  private readonly legend;
+  private readonly overview;
+  private readonly plot: Plot;
+  private readonly tooltip: Tooltip;
+  private readonly pane: CompositionPane;
+  private readonly keys: PlotKeys;
+  /** The hidden bands of the plot: those of the state, or for a moment those before. */
+  private hidden = 0;
+
+  constructor(private readonly app: App) {
+    this.legend = legend(app);
+    this.overview = overview(app);
+    this.plot = new Plot(app);
+    this.tooltip = new Tooltip(this.plot);
+    this.pane = new CompositionPane(app);
+    this.keys = new PlotKeys({
+      app,
+      store: () => this.plot.store,
+      hover: () => this.plot.hover,
+      grain: () => this.plot.scale.grain,
+      search: () => this.pane.focusSearch(),
+      legend: () => this.legend.focus(),
+      nextMatch: (by) => this.pane.nextMatch(by),
+      say: () => this.speak()
+    });
+    new PlotPointer(app, this.plot, () => app.redraw());
+    this.assemble();
+  }
+
+  private assemble(): void {
+    const {app} = this, bar = make('div', 'bar'), zooms = make('div', 'choice');
+    const by = (factor: number) => () => {
+      const {state} = app;
+      app.go(move.zoom(state, (state.from + state.to) / 2, factor, this.plot.store.info.end));
+    };
+    const all = button('Whole run', '0', () => app.go({from: 0, to: this.plot.store.info.end}));
+    const less = button('\u2212', 's', by(2)), more = button('+', 'w', by(0.5));
+    less.setAttribute('aria-label', 'Zoom out');
+    more.setAttribute('aria-label', 'Zoom in');
+    zooms.append(less, more, all);
+    app.page.info.processes.forEach((one, i) => {
+      const option = make('option', '', one.name);
+      option.value = String(i);
+      this.processes.append(option);
+    });
+    this.processes.setAttribute('aria-label', 'Process');
+    this.processes.hidden = app.page.info.processes.length < 2;
+    this.processes.addEventListener('change', () => this.changeProcess(Number(this.processes.value)));
+    const head = make('div', 'title');
+    head.append(this.title, zooms);
+    bar.append(this.processes, this.legend.element);
+    this.plot.element.append(this.tooltip.element);
+    this.element.append(head, bar, this.overview.element, this.plot.element, this.span, this.pane.element);
+  }
+
+  private changeProcess(process: number): void {
+    const info = this.app.page.info.processes[process],
+          lane = Math.max(0, info.lanes.findIndex((one) => one.leads));
+    this.app.go({
+      process,
+      lane,
+      from: 0,
+      to: Math.max(move.SHORTEST, info.end),
+      at: info.lanes[lane]?.peak.t ?? null,
+      range: null,
+      selected: null,
+      focus: null,
+      hidden: 0
+    });
+  }
+
+  /** The state with the hidden bands that are computed by now. */
+  private computed(store: ProcessStore, state: ViewState): ViewState {
+    if (store.prepare(state.hidden)) {
+      this.hidden = state.hidden;
+      return state;
+    }
+    this.app.redraw();
+    return {...state, hidden: this.hidden};
+  }
+
+  update(asked: ViewState): void {
+    const store = storeOf(this.app.page, asked.process), state = this.computed(store, asked);
+    this.processes.value = String(state.process);
+    say(this.title, heading(store, state));
+    this.legend.update(asked);
+    this.overview.update(state);
+    this.plot.draw(state);
+    this.tooltip.update(state.lane, state.hidden);
+    say(this.span, footing(store, state));
+    this.pane.update(state);
+  }
+
+  /** What is at the picked instant, for a screen reader. */
+  private speak(): void {
+    const {state} = this.app, {store} = this.plot;
+    if (state.at === null || store.info.lanes.length === 0) return;
+    const place = plotModel(store).where(state.at), level = store.columns(state.lane).levelAt(state.at);
+    const composition = store.composition(state.lane, state.at);
+    let largest = '';
+    if (composition !== null) {
+      let most = 0;
+      composition.bands.forEach((held, b) => (most = held > composition.bands[most] ? b : most));
+      largest = `, largest ${store.tables.bands[most]} ${bytes(composition.bands[most])}`;
+    }
+    this.app.announce(
+        `${instant(state.at)}${place === '' ? '' : `, ${place}`}, ${bytes(level.highest)}${largest}`);
+  }
+
+  key(event: KeyboardEvent): boolean { return this.keys.key(event); }
+}
+
+/** "cuda:0 needs most at 12.131 s, in step 3, backward: 4.12 GiB of tensors". */
+function heading(store: ProcessStore, state: ViewState): string {
+  if (store.info.lanes.length === 0) return 'The trace has no allocation';
+  const {memory, measure, peak} = store.lane(state.lane), place = plotModel(store).where(peak.t);
+  const what = measure === 'tensor' ? ' of tensors' : '';
+  return `Peak of ${memory}: ${bytes(peak.bytes)}${what} at ${instant(peak.t, store.info.end / 200)}${
+      place === '' ? '' : `, in ${place}`}`;
+}
+
+/** What is shown, and how much of the run is stored event by event. */
+function footing(store: ProcessStore, state: ViewState): string {
+  const {rows, events, windows} = store.info, said: string[] = [];
+  said.push(`Shown: ${duration(state.to - state.from)} of ${duration(store.info.end)}, ${
+      laneName(store, state.lane)}.`);
+  const count = (value: number) => value.toLocaleString('en');
+  if (rows >= events)
+    said.push(`All ${count(events)} events are stored.`);
+  else {
+    said.push(
+        `Single events: ${count(rows)} of ${count(events)}, in ${windows.length} ` +
+        `${windows.length === 1 ? 'window' : 'windows'} marked as raw data.`);
+  }
+  if (state.range !== null) said.push(`Selected: ${duration(state.range[1] - state.range[0])}; z zooms to it.`);
+  return said.join(' ');
+}
+
+function makeTab(app: App): View { return new Timeline(app); }
+
+export const timelineTab: Tab = {
+  id: 'timeline',
+  title: 'Timeline',
+  offered: () => true,
+  make: makeTab
+};

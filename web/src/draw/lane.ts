@@ -1,9 +1,7 @@
-// Purpose: draw over the stack of a lane: its title, axis, limits, measured lines, labels and the selected
-// frame's line.
+// Purpose: draw over the stack of a lane: its title, axis, limits, labels and the selected frame's line.
 
 import {bytes} from '../scale/bytes';
 import type {TimeScale} from '../scale/time_scale';
-import type {LineColumns} from '../store/line_columns';
 import type {LaneModel} from '../timeline/plot_model';
 import type {Row} from '../timeline/plot_layout';
 import {drawBytesAxis} from './axes';
@@ -62,53 +60,32 @@ function drawKey(
 }
 
 /** Of the second measured line of a lane: pixels drawn, and left out. */
-const DOTS: readonly [number, number] = [3, 3];
-const WHOLE: readonly number[] = [];
+const DOTS: readonly [number, number] = [4, 4];
 
-/**
- * Strokes a value of each pixel twice, so that it is seen on every band. A level stretch has two points only: a path
- * of a thousand points takes 2 ms.
- */
-function stroke(
-    context: CanvasRenderingContext2D, scale: TimeScale, row: Row, full: number, palette: Palette,
-    colour: string, dots: readonly number[], valueAt: (a: number, b: number) => number): void {
-  const grain = scale.grain;
-  context.lineJoin = 'bevel';
-  for (const [width, style] of [[3.5, palette.background], [1.5, colour]] as const) {
-    context.strokeStyle = style;
-    context.lineWidth = width;
-    context.setLineDash(style === colour ? dots as number[] : WHOLE as number[]);
-    context.beginPath();
-    let last = NaN, end = 0;
-    for (let x = 0; x < scale.width; x++) {
-      const value = valueAt(scale.from + x * grain, scale.from + (x + 1) * grain), at = scale.left + x + 0.5;
-      const y = Math.round(2 * (row.top + row.height * (1 - Math.min(1, value / full)))) / 2;
-      const known = !Number.isNaN(y), drawn = !Number.isNaN(last);
-      if (y !== last && (known || drawn)) {
-        if (drawn) context.lineTo(end, last);
-        if (known && drawn) context.lineTo(at, y);
-        if (known && !drawn) context.moveTo(at, y);
-        last = y;
-      }
-      end = at;
-    }
-    if (!Number.isNaN(last)) context.lineTo(end, last);
-    context.stroke();
-  }
-  context.setLineDash(WHOLE as number[]);
-}
-
-/** `number`: of the line in its lane. The first one is drawn whole, others as dots. */
-export function drawMeasured(
-    context: CanvasRenderingContext2D, scale: TimeScale, row: Row, full: number, line: LineColumns,
-    number: number, palette: Palette): void {
-  stroke(context, scale, row, full, palette, palette.text, number === 0 ? WHOLE : DOTS, (a, b) => line.at(a, b));
-}
-
+/** Strokes the bytes of the selected frame, twice, so that they are seen on every band. */
 export function drawSelected(
     context: CanvasRenderingContext2D, scale: TimeScale, row: Row, full: number, palette: Palette,
     valueAt: (a: number, b: number) => number): void {
-  stroke(context, scale, row, full, palette, palette.focus, WHOLE, valueAt);
+  const grain = scale.grain;
+  context.lineJoin = 'round';
+  for (const [width, colour] of [[3.5, palette.background], [1.5, palette.focus]] as const) {
+    context.strokeStyle = colour;
+    context.lineWidth = width;
+    context.beginPath();
+    let pen = false;
+    for (let x = 0; x < scale.width; x++) {
+      const value = valueAt(scale.from + x * grain, scale.from + (x + 1) * grain);
+      if (!Number.isNaN(value)) {
+        const y = row.top + row.height * (1 - Math.min(1, value / full));
+        if (pen)
+          context.lineTo(scale.left + x + 0.5, y);
+        else
+          context.moveTo(scale.left + x + 0.5, y);
+      }
+      pen = !Number.isNaN(value);
+    }
+    context.stroke();
+  }
 }
 
 export function drawLabels(

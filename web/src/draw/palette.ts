@@ -16,6 +16,7 @@ export interface Palette {
   readonly pixel: Uint32Array;
   readonly hatch: Uint32Array;
   readonly pixelBackground: number;
+  readonly pixelText: number;
   readonly pixelUnknown: number;
   readonly pixelFloor: number;
   /** 0 plain, 1 diagonal /, 2 diagonal \, 3 dots. */
@@ -65,6 +66,7 @@ function read(bands: readonly string[]): Palette {
     pixel: Uint32Array.from(colours, (one) => pack(parse(one))),
     hatch: Uint32Array.from(colours, (one) => pack(mix(parse(one), ground, 0.38))),
     pixelBackground: pack(ground),
+    pixelText: pack(parse(get('text'))),
     pixelUnknown: pack(mix(parse(get('axis')), ground, 0.72)),
     pixelFloor: pack(mix(parse(get('text')), ground, 0.75)),
     pattern: Uint8Array.from(bands, (band) => PATTERN[band] ?? 0)

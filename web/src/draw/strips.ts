@@ -43,14 +43,15 @@ export function drawStrip(
     const left = Math.round(a), width = Math.max(2, Math.round(b) - left);
     context.fillStyle = palette.border;
     context.fillRect(left, row.top, width, row.height);
+    i++;
+    if (width < 5) continue;
     context.fillStyle = palette.surface;
     context.fillRect(left + 1, row.top + 1, width - 2, row.height - 2);
-    const text = label(context, tame(name(i)), b - a);
+    const text = label(context, tame(name(i - 1)), b - a);
     if (text !== '') {
       context.fillStyle = palette.text;
       context.fillText(text, (a + b) / 2, (row.top + bottom) / 2 + 0.5);
     }
-    i++;
   }
 }
 

@@ -100,8 +100,9 @@ export class LaneColumns {
     out.lowest[c] = Math.min(carried, found.lowest);
     out.at[c] = best < from ? a : this.tables.row.time[best];
     out.source[c] = SOURCE.rows;
-    rows.bandsAt(window, best, this.scratch);
-    this.put(c, 0, out);
+    const base = c * out.stride;
+    rows.bandsAt(window, best, out.bands, base);
+    out.bands[base + out.stride - 1] = 0;
   }
 
   private fromBins(a: number, b: number, c: number, out: Columns): void {

@@ -33,14 +33,15 @@ class ShownSum {
   }
 }
 
-/** Sets the band that completes the sum to the level. */
-export function complete(rules: LaneRules, total: number, out: Float64Array): void {
+/** Sets the band that completes the sum of `count` bands to the level. */
+export function complete(
+    rules: LaneRules, total: number, out: Float64Array, count = out.length, base = 0): void {
   if (rules.rest < 0) return;
   let sum = 0;
-  for (let b = 0; b < out.length; b++) {
-    if (b !== rules.rest) sum += out[b];
+  for (let b = 0; b < count; b++) {
+    if (b !== rules.rest) sum += out[base + b];
   }
-  out[rules.rest] = total - sum;
+  out[base + rules.rest] = total - sum;
 }
 
 /** What a live set holds in each band, without the remainder. */
@@ -137,8 +138,8 @@ export class LaneRows {
     part.leaf++;
   }
 
-  /** Does (`sign` 1) or undoes (-1) the rows [from, to) in the bands. Returns the change of the level. */
-  private move(from: number, to: number, sign: 1|- 1, bands: Float64Array): number {
+  /** Does (`sign` 1) or undoes (-1) the rows [from, to) in the bands at `base`. Returns the change of the level. */
+  private move(from: number, to: number, sign: 1|- 1, bands: Float64Array, base = 0): number {
     const {class: kinds, ref, small} = this.tables.row, {level, band, inBand} = this.rules;
     const {small: counts} = this.rules;
     let change = 0;
@@ -146,7 +147,7 @@ export class LaneRows {
       const kind = kinds[i], by = ref[i] === 0 ? sign : -sign;
       if (counts) change += sign * small[i];
       change += by * level[kind];
-      bands[band[kind]] += by * inBand[kind];
+      bands[base + band[kind]] += by * inBand[kind];
     }
     return change;
   }
@@ -156,19 +157,23 @@ export class LaneRows {
     return row < this.tables.info.windows[window].first ? this.windows[window].carried : this.shown[row];
   }
 
-  /** Writes all bands after a row into `out`; a row before the window's first means its start. */
-  bandsAt(window: number, row: number, out: Float64Array): void {
-    const {first, rows, set, levels} = this.tables.info.windows[window], {totals, bands, levels: {best}} = this.windows[window];
+  /** Writes all bands after a row into `out` at `base`; a row before the window's first means its start. */
+  bandsAt(window: number, row: number, out: Float64Array, base = 0): void {
+    const {tables, rules} = this, {first, rows, set, levels} = tables.info.windows[window], count = tables.bands.length;
+    const {totals, bands, levels: {best}} = this.windows[window];
     if (rows === 0) {
-      out.fill(0);
-      startBands(this.tables, this.rules, set, out);
-      complete(this.rules, levels[this.lane], out);
+      const start = new Float64Array(count);
+      startBands(tables, rules, set, start);
+      complete(rules, levels[this.lane], start);
+      out.set(start, base);
       return;
     }
-    const leaf = Math.max(0, Math.floor((row - first) / LEAF)), known = best[leaf], base = leaf * out.length;
-    for (let b = 0; b < out.length; b++) out[b] = bands[base + b];
-    const change = row > known ? this.move(known + 1, row + 1, 1, out) : this.move(row + 1, known + 1, -1, out);
-    complete(this.rules, totals[leaf] + change, out);
+    const leaf = Math.max(0, Math.floor((row - first) / LEAF)), known = best[leaf], from = leaf * count;
+    for (let b = 0; b < count; b++) out[base + b] = bands[from + b];
+    let total = totals[leaf];
+    if (row > known) total += this.move(known + 1, row + 1, 1, out, base);
+    if (row < known) total += this.move(row + 1, known + 1, -1, out, base);
+    complete(rules, total, out, count, base);
   }
 
   query(window: number, from: number, to: number, found: Extreme): void {

@@ -2,6 +2,9 @@
 
 import {Pyramid} from './pyramid';
 
+/** So many leaves are faster read one by one than from the pyramid. */
+const FEW = 48;
+
 /** Rows of one leaf. */
 export const LEAF = 32;
 
@@ -52,14 +55,22 @@ export class RowLevels {
       return;
     }
     this.scan(from, first + a * LEAF, found);
-    pyramid.query(a, b);
-    const highest = this.highest[pyramid.best];
+    if (b - a <= FEW) {
+      for (let leaf = a; leaf < b; leaf++) this.meet(leaf, this.lowest[leaf], found);
+    } else {
+      pyramid.query(a, b);
+      this.meet(pyramid.best, pyramid.least, found);
+    }
+    this.scan(first + b * LEAF, to, found);
+  }
+
+  private meet(leaf: number, lowest: number, found: Extreme): void {
+    const highest = this.highest[leaf];
     if (highest > found.highest) {
       found.highest = highest;
-      found.row = this.best[pyramid.best];
+      found.row = this.best[leaf];
     }
-    if (pyramid.least < found.lowest) found.lowest = pyramid.least;
-    this.scan(first + b * LEAF, to, found);
+    if (lowest < found.lowest) found.lowest = lowest;
   }
 
   private scan(from: number, to: number, found: Extreme): void {

@@ -7,7 +7,7 @@ import {TimeScale} from '../scale/time_scale';
 import {placeLabels} from '../draw/band_labels';
 import {Canvas, FONT} from '../draw/canvas';
 import {drawTimeAxis} from '../draw/axes';
-import {drawFrame, drawLabels, drawMeasured, drawSelected, drawTitle} from '../draw/lane';
+import {drawFrame, drawLabels, drawSelected, drawTitle} from '../draw/lane';
 import {drawMarks, drawOwnMarks, type DrawnMark} from '../draw/marks';
 import {type Palette, palette} from '../draw/palette';
 import {drawRate, drawStored, drawStrip} from '../draw/strips';
@@ -87,9 +87,9 @@ export class Plot {
     const top = device(lanes[0].top), last = lanes[lanes.length - 1];
     const boxes = lanes.map((row, i) => {
       const from = device(row.top);
-      return {top: from - top, height: device(row.top + row.height) - from, stride: width, full: model.lanes[i].full};
+      return {top: from - top, height: device(row.top + row.height) - from, stride: width, lane: model.lanes[i]};
     });
-    this.stacks.draw(store, boxes, width, device(last.top + last.height) - top, state, colours);
+    this.stacks.draw(store, boxes, width, device(last.top + last.height) - top, ratio, state, colours);
     context.putImageData(this.stacks.image, Math.round(layout.left * ratio), top);
   }
 
@@ -147,8 +147,6 @@ export class Plot {
         const places = placeLabels(columns, widths, row.height, lane.full, state.hidden, this.canvas.ratio, 15);
         drawLabels(context, scale, row, places, names, colours);
       }
-      lane.lines.forEach(
-          (line, number) => drawMeasured(context, scale, row, lane.full, line.columns, number, colours));
       if (selected === null) return;
       const rows = store.selection(i, selected), whole = store.columns(i);
       drawSelected(context, scale, row, lane.full, colours, (a, b) => {

@@ -1,15 +1,18 @@
-// Purpose: the stacks of all lanes as pixels, and the columns that they show. A pan moves both, and only what comes
+// Purpose: the stacks and measured lines of all lanes as pixels, and the columns that they show. A pan moves both, and only what comes
 // into view is computed.
 
 import type {Palette} from '../draw/palette';
+import {drawLine, lineReach} from '../draw/line';
 import {type Box, drawStack} from '../draw/stack';
 import type {ViewState} from '../state/app';
 import {Columns} from '../store/columns';
+import type {LineColumns} from '../store/line_columns';
 import type {ProcessStore} from '../store/process_store';
+import type {LaneModel} from './plot_model';
 
-/** Where a lane stands in the image, in device pixels, and the bytes at its top. */
+/** A lane, and where it stands in the image, in device pixels. */
 export interface LaneBox extends Box {
-  readonly full: number;
+  readonly lane: LaneModel;
 }
 
 export class StackImage {
@@ -23,13 +26,16 @@ export class StackImage {
   private start = 0;
   private grain = 0;
   private phase = 0;
+  /** Of the measured lines, device pixels. */
+  private thick = 1;
 
-  /** Draws the lanes in an image of this size. */
+  /** Draws the lanes in an image of this size; `ratio`: device pixels for each pixel of the page. */
   draw(
-      store: ProcessStore, boxes: readonly LaneBox[], width: number, height: number, state: ViewState,
-      palette: Palette): void {
+      store: ProcessStore, boxes: readonly LaneBox[], width: number, height: number, ratio: number,
+      state: ViewState, palette: Palette): void {
+    this.thick = Math.max(1, Math.round(1.5 * ratio));
     const places = boxes.map(({top, height: tall}) => `${top} ${tall}`);
-    const key = [state.process, state.hidden, width, height, palette.background, ...places].join();
+    const key = [state.process, state.hidden, width, height, palette.background, ratio, ...places].join();
     const grain = (state.to - state.from) / width, shift = Math.round((state.from - this.start) / grain);
     // The last column of a pan must not be off by more than 1/100 of its width.
     const same = key === this.key && Math.abs(grain - this.grain) * width < 0.01 * grain;
@@ -64,15 +70,27 @@ export class StackImage {
     this.phase = (this.phase + shift) & 7;
   }
 
+  /** Computes the columns [first, last), and draws them and those beside them that a line may reach. */
   private fill(
       store: ProcessStore, boxes: readonly LaneBox[], state: ViewState, palette: Palette, first: number,
       last: number): void {
-    const {pixels, image: {width}} = this;
-    for (let at = 0; at < pixels.length; at += width) pixels.fill(palette.pixelBackground, at + first, at + last);
+    const {pixels, image: {width}} = this, reach = lineReach(this.thick);
+    const from = Math.max(0, first - reach), to = Math.min(width, last + reach);
+    for (let at = 0; at < pixels.length; at += width) pixels.fill(palette.pixelBackground, at + from, at + to);
     boxes.forEach((box, i) => {
       store.columns(i, state.hidden).fill(this.start, this.grain, this.columns[i], first, last);
-      drawStack(pixels, box, this.columns[i], box.full, state.hidden, palette, first, last, this.phase);
+      drawStack(pixels, box, this.columns[i], box.lane.full, state.hidden, palette, from, to, this.phase);
+      box.lane.lines.forEach((one, number) => this.line(box, one.columns, number, palette, from, to));
     });
     this.computed = last - first;
+  }
+
+  /** The first line of a lane is drawn whole, others as dots. */
+  private line(
+      box: LaneBox, line: LineColumns, number: number, palette: Palette, first: number, last: number): void {
+    const {start, grain, thick} = this;
+    const style = {colour: palette.pixelText, halo: palette.pixelBackground, thick, dotted: number > 0};
+    const valueAt = (c: number) => line.at(start + c * grain, start + (c + 1) * grain);
+    drawLine(this.pixels, box, box.lane.full, style, valueAt, first, last, this.phase);
   }
 }

@@ -49,6 +49,7 @@ class Timeline {
     });
     new PlotPointer(app, this.plot, () => app.redraw());
     this.assemble();
+    if ('requestIdleCallback' in window) requestIdleCallback(() => this.rehearse());
   }
 
   private assemble(): void {
@@ -101,6 +102,15 @@ class Timeline {
     }
     this.app.redraw();
     return {...state, hidden: this.hidden};
+  }
+
+  /**
+   * Draws a few times while the browser is idle. It compiles the code that runs often, and without this it would do so
+   * in the first frames of the first zoom, each 50 ms long.
+   */
+  private rehearse(): void {
+    const {state} = this.app, by = (state.to - state.from) / 1000;
+    for (let i = 6; i >= 0; i--) this.plot.draw({...state, hidden: this.hidden, to: state.to - i * by});
   }
 
   update(asked: ViewState): void {

@@ -9,7 +9,7 @@ import unittest
 from browser import browser, needs_browser
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-KINDS = ["small", "windows", "hostile", "cut-small", "version-small", "inject-small"]
+KINDS = ["small", "million", "windows", "hostile", "cut-small", "version-small", "inject-small"]
 MIB = 2 ** 20
 
 
@@ -50,6 +50,40 @@ class Plots(unittest.TestCase):
         self.assertTrue(held["exact"])
         self.assertEqual(sum(held["bands"].values()), held["level"])
         self.assertEqual(self.console(), [])
+
+    def drawn(self, **change):
+        """Returns the calls of each drawing function of the canvases that a change of the state makes."""
+        self.page.driver.execute_script("""
+            const drawn = window.drawn = {};
+            for (const name of ['fillRect', 'strokeRect', 'fillText', 'putImageData', 'lineTo']) {
+              const real = window.real?.[name] ?? CanvasRenderingContext2D.prototype[name];
+              (window.real ??= {})[name] = real;
+              drawn[name] = 0;
+              CanvasRenderingContext2D.prototype[name] = function (...given) {
+                drawn[name]++;
+                return real.apply(this, given);
+              };
+            }""")
+        self.page.driver.execute_async_script(
+            "memtrace.go(arguments[0]); requestAnimationFrame(() => requestAnimationFrame(arguments[1]))", change)
+        return self.page.run("window.drawn")
+
+    def test_a_frame_draws_what_fits_the_width_not_the_number_of_events(self):
+        for kind, events in (("small", 1000), ("million", 900000)):
+            self.open(kind)
+            stored = "document.body.textContent.match(/all ([0-9,]+) events are stored/)[1]"
+            self.assertGreater(int(self.page.run(stored).replace(",", "")), events)
+            # The plot has three strips of boxes, each at least two pixels wide, and one canvas.
+            end, width = self.page.run("memtrace.end()"), self.page.run("innerWidth")
+            for change in ({"from": 0, "to": end * 0.9}, {"from": end * 0.1, "to": end}, {"from": end * 0.4, "to": end / 2},
+                           {"at": round(end / 3)}):
+                made = self.drawn(**change)
+                with self.subTest(kind=kind, change=change):
+                    self.assertLess(made["fillRect"], 2 * width)
+                    self.assertLess(made["fillText"], width / 3)
+                    self.assertLess(made["lineTo"], width)
+                    self.assertLessEqual(made["putImageData"], 2)  # the overview and the plot
+                    self.assertGreater(made["putImageData"], 0)
 
     def test_asks_for_nothing_but_its_file(self):
         self.page.driver.get_log("performance")

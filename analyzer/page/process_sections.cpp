@@ -69,7 +69,7 @@ class ProcessSections {
     tree.write(block_, prefix_);
     Json out = {{"report", number_},
                 {"name", script_and_pid(analysis_.facts())},
-                {"end", nanoseconds(timeline.outline.end)},
+                {"end", nanoseconds(end_of(timeline))},
                 {"events", timeline.rows.blocks},
                 {"rows", timeline.rows.rows.size()},
                 {"lanes", lanes_json(lanes)},
@@ -83,6 +83,16 @@ class ProcessSections {
   }
 
  private:
+  // The last row may be 1 ns after the last event (see RowOrder).
+  static format::Stamp end_of(const replay::Timeline& timeline) {
+    const auto& rows = timeline.rows.rows;
+    return std::max(timeline.outline.end, rows.empty() ? 0 : rows.back().stamp);
+  }
+  static format::Stamp end_of(const replay::Timeline& timeline, const replay::RowSpan& span) {
+    const format::Stamp end = timeline.outline.bins.bins()[span.window.last_bin].end;
+    return std::max(end, span.rows == 0 ? 0 : timeline.rows.rows[span.first_row + span.rows - 1].stamp);
+  }
+
   std::int64_t nanoseconds(format::Stamp stamp) const {
     const format::Stamp start = analysis_.facts().start_stamp;
     return stamp > start ? static_cast<std::int64_t>(stamp - start) : 0;
@@ -249,7 +259,7 @@ class ProcessSections {
     for (const replay::RowSpan& span : timeline.rows.spans) {
       const auto& bins = timeline.outline.bins.bins();
       out.push_back({{"from", nanoseconds(bins[span.window.first_bin].start)},
-                     {"to", nanoseconds(bins[span.window.last_bin].end)},
+                     {"to", nanoseconds(end_of(timeline, span))},
                      {"why", span.window.why},
                      {"first", span.first_row},
                      {"rows", span.rows},

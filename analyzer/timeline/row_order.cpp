@@ -59,6 +59,7 @@ class RowOrder::Writer {
   void begin(std::int64_t small) {
     given_ = pending_ = top_.bytes = small;
     stamp_ = 0;
+    apart_ = false;
     born_.clear();
   }
   // Takes the small bytes after an event.
@@ -66,6 +67,8 @@ class RowOrder::Writer {
     pending_ = point.bytes;
     if (point.bytes > top_.bytes) top_ = point;
   }
+  // Gives the next row a later time than the last one. A page shows an instant with all rows of its time.
+  void part() { apart_ = true; }
   // Adds a row for the small bytes of now.
   void show(const SmallPoint& point) { put(0, 0, point.stamp, point.bytes); }
   // Adds a row for a rise of the small bytes that is over by now.
@@ -93,7 +96,8 @@ class RowOrder::Writer {
 
  private:
   void put(std::uint32_t klass, std::uint32_t ref, format::Stamp stamp, std::int64_t small) {
-    stamp_ = std::max(stamp_, stamp);
+    stamp_ = std::max(stamp_ + (apart_ ? 1 : 0), stamp);
+    apart_ = false;
     rows_.push_back({stamp_, klass, ref, wrapping_sub(small, given_)});
     given_ = small;
     top_ = {0, stamp_, pending_};
@@ -105,6 +109,7 @@ class RowOrder::Writer {
   std::int64_t pending_ = 0;                            // small bytes now
   SmallPoint top_{};                                    // the highest since the last row
   format::Stamp stamp_ = 0;
+  bool apart_ = false;
 };
 
 void RowOrder::take(BlockRows& out) {
@@ -114,6 +119,7 @@ void RowOrder::take(BlockRows& out) {
   });
   Writer writer(out.rows);
   std::size_t change = 0, point = 0;
+  auto exact = exact_.begin();
   for (std::size_t number = 0; number < windows_.size(); ++number) {
     const RowWindow& window = windows_[number];
     const std::size_t first = out.rows.size();
@@ -123,10 +129,13 @@ void RowOrder::take(BlockRows& out) {
       const bool more = change < changes_.size() && changes_[change].at <= window.to;
       const bool points = point < small_.size() && small_[point].at <= window.to;
       if (!more && !points) break;
-      if (points && (!more || small_[point].at <= changes_[change].at)) {
+      const bool is_point = points && (!more || small_[point].at <= changes_[change].at);
+      const trace::Ordinal at = is_point ? small_[point].at : changes_[change].at;
+      for (; exact != exact_.end() && *exact < at; ++exact) writer.part();
+      if (is_point) {
         last = small_[point].stamp;
         writer.take(small_[point]);
-        if (std::binary_search(exact_.begin(), exact_.end(), small_[point].at)) writer.show(small_[point]);
+        if (std::binary_search(exact, exact_.end(), at)) writer.show(small_[point]);
         ++point;
       } else {
         last = changes_[change].stamp;

@@ -16,7 +16,8 @@ struct EventTime {
 
 class RowOrder {
  public:
-  // `exact`: events after which every level must be exact, also by small blocks; ascending.
+  // `exact`: events after which every level must be exact, also by small blocks; ascending. The next row is at
+  // least 1 ns later, so that a reader finds the level by its time.
   RowOrder(const std::vector<RowWindow>& windows, const std::vector<trace::Ordinal>& exact)
       : windows_(windows), exact_(exact), begin_(windows.size()) {}
 

@@ -160,6 +160,30 @@ TEST(Timeline, RowsGiveTheLevelsOfTheirInstants) {
   }
 }
 
+TEST(Timeline, APeakIsFoundByItsTimeIfTheNextEventHasTheSameOne) {
+  Builder builder;
+  builder.birth(1, 1 << 20).birth(2, 2 << 20);
+  builder.wait(-std::uint64_t{1000}).death(2).death(1);
+  const Folded folded(builder);
+  const Peak& peak = folded.account.peaks.at(0).live;
+  ASSERT_EQ(peak.bytes, 3 << 20);
+  TimelineRequest request;
+  request.lanes = {kLive};
+  request.instants = {peak.at};
+  request.interests = {{1, 4, "all"}};
+  request.last_step = folded.account.last_step;
+  request.most_bins = 16;
+  request.most_rows = 100;
+  const Timeline timeline = make_timeline(folded.trace(), request);
+  ASSERT_EQ(timeline.rows.rows.size(), 4u);
+  std::int64_t level = 0;
+  for (const BlockRow& row : timeline.rows.rows) {
+    const auto bytes = static_cast<std::int64_t>(bytes_in(kLive, timeline, row.klass));
+    if (row.stamp <= peak.stamp) level += row.ref == 0 ? bytes : -bytes;
+  }
+  EXPECT_EQ(level, peak.bytes);
+}
+
 TEST(Timeline, BandsAndSetsAreTheCompositionOfTheirInstants) {
   const std::uint64_t first = tests::seed(31);
   for (std::uint64_t seed = first; seed < first + 5; ++seed) {

@@ -15,7 +15,7 @@ using symbols::SiteFrame;
 class TreeBuilder {
  public:
   TreeBuilder(ProcessAnalysis& analysis, const TreeForm& form)
-      : analysis_(analysis), libraries_(analysis.facts()), form_(form) {
+      : analysis_(analysis), form_(form) {
     tree_.nodes.emplace_back();
   }
 
@@ -28,7 +28,7 @@ class TreeBuilder {
       if (form_.all_frames)
         for (const SiteFrame& frame : all) frames_.push_back(&frame);
       else
-        note_hidden(all, frames_ = shown_frames(all, libraries_));
+        note_hidden(all, frames_ = shown_frames(all));
       if (!form_.inverted) std::reverse(frames_.begin(), frames_.end());
       for (const SiteFrame* const frame : frames_) count(at = below(at, *frame), group);
     } else {
@@ -76,7 +76,6 @@ class TreeBuilder {
   }
 
   ProcessAnalysis& analysis_;
-  const symbols::LibraryFolders libraries_;
   const TreeForm form_;
   CallTree tree_;
   FrameTable hidden_;

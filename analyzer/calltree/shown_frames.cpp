@@ -35,14 +35,13 @@ bool tells_nothing(const SiteFrame& frame) {
 }
 
 // Returns the frames without what the import of a library called below its first module.
-std::span<const SiteFrame> without_import(const std::vector<SiteFrame>& frames,
-                                          const symbols::LibraryFolders& libraries) {
+std::span<const SiteFrame> without_import(const std::vector<SiteFrame>& frames) {
   bool importing = false;
   for (std::size_t left = frames.size(); left > 0; --left) { // the outermost first
     const SiteFrame& frame = frames[left - 1];
     if (!frame.python) continue;
     const bool importer = frame.file.starts_with("<frozen importlib");
-    if (importing && !importer && libraries.holds(frame.file)) return std::span(frames).subspan(left - 1);
+    if (importing && !importer && !frame.own) return std::span(frames).subspan(left - 1);
     importing = importer;
   }
   return frames;
@@ -54,9 +53,8 @@ bool is_operator(const SiteFrame& frame) {
   return !frame.python && !frameworks::operator_of(frame.function).empty();
 }
 
-std::vector<const SiteFrame*> shown_frames(const std::vector<SiteFrame>& all,
-                                           const symbols::LibraryFolders& libraries) {
-  const std::span<const SiteFrame> frames = without_import(all, libraries);
+std::vector<const SiteFrame*> shown_frames(const std::vector<SiteFrame>& all) {
+  const std::span<const SiteFrame> frames = without_import(all);
   std::vector<const SiteFrame*> out;
   const SiteFrame* called = nullptr; // the outermost operator so far, of the present call of PyTorch
   const auto close = [&] {

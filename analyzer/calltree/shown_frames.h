@@ -12,8 +12,7 @@ namespace memtrace::report {
 // first. Of the operators of PyTorch that call each other, the one that the program called remains. Of the
 // import of a library, its first module remains. At least one frame remains, unless there is none. The pointers
 // are into `frames`.
-std::vector<const symbols::SiteFrame*> shown_frames(const std::vector<symbols::SiteFrame>& frames,
-                                                    const symbols::LibraryFolders& libraries);
+std::vector<const symbols::SiteFrame*> shown_frames(const std::vector<symbols::SiteFrame>& frames);
 
 // True for an operator of PyTorch, which function_text() names as the program calls it.
 bool is_operator(const symbols::SiteFrame& frame);
@@ -26,7 +25,6 @@ std::string function_text(const symbols::SiteFrame& frame);
 class PlaceNames {
  public:
   explicit PlaceNames(const trace::Facts& facts) : facts_(facts), libraries_(facts) {}
-  const symbols::LibraryFolders& libraries() const { return libraries_; }
 
   // Returns "torch/nn/linear.py:134", "train.py:3", "libc.so.6" or "". Printable.
   std::string of(const symbols::SiteFrame& frame) const;

@@ -12,8 +12,7 @@ using Kind = TreeLine::LineKind;
 
 class TreeFolder {
  public:
-  TreeFolder(const CallTree& tree, const symbols::LibraryFolders& libraries, const TreeLimits& limits)
-      : tree_(tree), libraries_(libraries), limits_(limits) {}
+  TreeFolder(const CallTree& tree, const TreeLimits& limits) : tree_(tree), limits_(limits) {}
 
   std::vector<TreeLine> fold() {
     divide(0, 0);
@@ -68,10 +67,7 @@ class TreeFolder {
     waiting_.insert(waiting_.end(), below.rbegin(), below.rend());
   }
 
-  bool own(std::uint32_t node) const {
-    const symbols::SiteFrame& frame = tree_.frames.at(tree_.nodes[node].frame);
-    return frame.python && !libraries_.holds(frame.file);
-  }
+  bool own(std::uint32_t node) const { return tree_.frames.at(tree_.nodes[node].frame).own; }
 
   // True if lines below the call say more than the call itself.
   bool divides(std::uint32_t node, std::size_t depth) const {
@@ -106,7 +102,6 @@ class TreeFolder {
   }
 
   const CallTree& tree_;
-  const symbols::LibraryFolders& libraries_;
   const TreeLimits limits_;
   std::vector<TreeLine> waiting_; // the next line is the last
   std::vector<TreeLine> lines_;
@@ -114,9 +109,8 @@ class TreeFolder {
 
 } // namespace
 
-std::vector<TreeLine> tree_lines(const CallTree& tree, const symbols::LibraryFolders& libraries,
-                                 const TreeLimits& limits) {
-  return TreeFolder(tree, libraries, limits).fold();
+std::vector<TreeLine> tree_lines(const CallTree& tree, const TreeLimits& limits) {
+  return TreeFolder(tree, limits).fold();
 }
 
 } // namespace memtrace::report

@@ -35,7 +35,6 @@ struct TreeLimits {
 
 // A chain of calls with one caller each becomes the calls in the user's own code and the last call. In an
 // inverted tree, these and the first call.
-std::vector<TreeLine> tree_lines(const CallTree& tree, const symbols::LibraryFolders& libraries,
-                                 const TreeLimits& limits);
+std::vector<TreeLine> tree_lines(const CallTree& tree, const TreeLimits& limits);
 
 } // namespace memtrace::report

@@ -62,7 +62,7 @@ class ProcessSections {
                                     .most_rows = detail.rows};
     for (const PageMark& mark : moments.marks) request.instants.push_back(mark.instant.at);
     const replay::Timeline timeline = replay::make_timeline(*analysis_.trace, request);
-    StackTree tree(*analysis_.symbolizer, analysis_.facts(), texts_);
+    StackTree tree(*analysis_.symbolizer, texts_);
     add_blocks(block_, prefix_, timeline, BlockNames{analysis_, texts_, tree});
     add_bins(timeline);
     add_steps(timeline);

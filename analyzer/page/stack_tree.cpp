@@ -40,20 +40,13 @@ std::size_t StackTree::NodeHash::operator()(const NodeKey& key) const {
   return static_cast<std::size_t>(hash);
 }
 
-StackTree::StackTree(symbols::Symbolizer& symbolizer, const trace::Facts& facts, PageTexts& texts)
-    : symbolizer_(symbolizer),
-      libraries_(facts),
-      texts_(texts),
-      parents_{0},
-      functions_{0},
-      files_{0},
-      lines_{0},
-      flags_{0} {}
+StackTree::StackTree(symbols::Symbolizer& symbolizer, PageTexts& texts)
+    : symbolizer_(symbolizer), texts_(texts), parents_{0}, functions_{0}, files_{0}, lines_{0}, flags_{0} {}
 
 std::uint32_t StackTree::leaf(format::StackId stack) {
   if (stack == format::StackId{}) return 0;
   const std::vector<symbols::SiteFrame>& frames = symbolizer_.site(stack).frames;
-  const std::vector<const symbols::SiteFrame*> shown = shown_frames(frames, libraries_);
+  const std::vector<const symbols::SiteFrame*> shown = shown_frames(frames);
   std::uint32_t node = 0;
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
     node = below(node, *frame, std::find(shown.begin(), shown.end(), &*frame) == shown.end());
@@ -70,8 +63,7 @@ std::uint32_t StackTree::below(std::uint32_t parent, const symbols::SiteFrame& f
   functions_.push_back(key.function);
   files_.push_back(key.file);
   lines_.push_back(key.line);
-  flags_.push_back(static_cast<std::uint8_t>((frame.python ? kPython : 0) |
-                                             ((frame.python && !libraries_.holds(frame.file)) ? kOwn : 0) |
+  flags_.push_back(static_cast<std::uint8_t>((frame.python ? kPython : 0) | (frame.own ? kOwn : 0) |
                                              (hidden ? kHidden : 0)));
   return at->second;
 }

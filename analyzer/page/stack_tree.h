@@ -28,7 +28,7 @@ class PageTexts {
 // A parent has a lower number than its children. Node 0 is the root.
 class StackTree {
  public:
-  StackTree(symbols::Symbolizer& symbolizer, const trace::Facts& facts, PageTexts& texts);
+  StackTree(symbols::Symbolizer& symbolizer, PageTexts& texts);
 
   // Returns the node of the innermost frame. Returns the root for no stack.
   std::uint32_t leaf(format::StackId stack);
@@ -45,7 +45,6 @@ class StackTree {
   std::uint32_t below(std::uint32_t parent, const symbols::SiteFrame& frame, bool hidden);
 
   symbols::Symbolizer& symbolizer_;
-  const symbols::LibraryFolders libraries_;
   PageTexts& texts_;
   std::unordered_map<NodeKey, std::uint32_t, NodeHash> numbers_;
   std::vector<std::uint32_t> parents_, functions_, files_, lines_;

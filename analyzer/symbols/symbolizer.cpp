@@ -70,11 +70,11 @@ std::string_view base_name(std::string_view path) {
 struct PythonFrames {
   const SiteFrame* innermost = nullptr;
   const SiteFrame* telling = nullptr; // not in a wrapper, see passage()
-  const SiteFrame* own = nullptr;     // not in a library
-  const SiteFrame* pass = nullptr;    // not in a library, and outside of all calls of modules
+  const SiteFrame* own = nullptr;     // the user's
+  const SiteFrame* pass = nullptr;    // the user's, and outside of all calls of modules
 };
 
-PythonFrames python_frames(const std::vector<SiteFrame>& frames, const LibraryFolders& libraries) {
+PythonFrames python_frames(const std::vector<SiteFrame>& frames) {
   PythonFrames out;
   bool in_module = false;
   for (const SiteFrame& frame : frames) {
@@ -85,7 +85,7 @@ PythonFrames python_frames(const std::vector<SiteFrame>& frames, const LibraryFo
       in_module = true;
       out.pass = nullptr; // that was inside a forward
     }
-    if (libraries.holds(frame.file)) continue;
+    if (!frame.own) continue;
     if (out.own == nullptr) out.own = &frame;
     if (in_module && out.pass == nullptr) out.pass = &frame;
   }
@@ -261,6 +261,7 @@ SiteFrame Symbolizer::python(std::uint64_t value) {
   }
   frame.function = definitions_.text(code->function);
   frame.file = definitions_.text(code->file);
+  frame.own = !libraries_.holds(frame.file);
   return frame;
 }
 
@@ -276,7 +277,7 @@ void Symbolizer::describe(Site& site) {
     return fmt::format("{}:{}", shown_path(frame), frame.line);
   };
   site.op = called_operator(site.frames);
-  const PythonFrames python = python_frames(site.frames, libraries_);
+  const PythonFrames python = python_frames(site.frames);
   if (python.innermost == nullptr) {
     site.where = native_place(site.frames, facts_.working_directory);
     return;

@@ -28,6 +28,7 @@ struct SiteFrame {
   std::uint32_t line = 0;    // from 1; 0 if unknown
   std::string_view module;   // path of the object, for native frames
   bool python = false;
+  bool own = false;     // Python code of the user, see LibraryFolders
   bool inlined = false; // a function without its own frame, known only from debug information
 };
 

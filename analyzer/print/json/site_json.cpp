@@ -5,15 +5,19 @@
 
 namespace memtrace::report {
 
+Json frame_json(const symbols::SiteFrame& frame) {
+  Json out = {{"function", frame.function},
+              {"file", frame.file},
+              {"line", frame.line},
+              {"module", frame.module},
+              {"lang", frame.python ? "python" : "native"}};
+  if (frame.own) out["own"] = true;
+  return out;
+}
+
 Json site_json(const symbols::Site& site) {
   Json frames = Json::array();
-  for (const symbols::SiteFrame& frame : site.frames) {
-    frames.push_back({{"function", frame.function},
-                      {"file", frame.file},
-                      {"line", frame.line},
-                      {"module", frame.module},
-                      {"lang", frame.python ? "python" : "native"}});
-  }
+  for (const symbols::SiteFrame& frame : site.frames) frames.push_back(frame_json(frame));
   return {{"id", site.id}, {"frames", std::move(frames)}};
 }
 

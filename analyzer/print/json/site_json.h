@@ -6,6 +6,7 @@
 
 namespace memtrace::report {
 
+Json frame_json(const symbols::SiteFrame& frame);
 Json site_json(const symbols::Site& site);
 // Returns null if there is no stack.
 Json site_json(ProcessAnalysis& analysis, format::StackId stack);

@@ -9,14 +9,7 @@ namespace {
 Json node_json(const CallTree& tree, std::size_t number) {
   const CallNode& node = tree.nodes[number];
   Json out = {{"id", number}, {"parent", number == 0 ? Json(nullptr) : Json(node.parent)}};
-  if (number != 0) {
-    const symbols::SiteFrame& frame = tree.frames.at(node.frame);
-    out.update({{"function", frame.function},
-                {"file", frame.file},
-                {"line", frame.line},
-                {"module", frame.module},
-                {"lang", frame.python ? "python" : "native"}});
-  }
+  if (number != 0) out.update(frame_json(tree.frames.at(node.frame)));
   out.update({{"bytes", node.bytes},
               {"blocks", node.blocks},
               {"self_bytes", node.self_bytes},

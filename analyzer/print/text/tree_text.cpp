@@ -34,7 +34,7 @@ class TreeText {
     lines_.faint(
         fmt::format("{:>10}{:>7}{:>9}  {}", unit_.name, "%", "blocks",
                     question.inverted ? "allocation, then its callers" : "call, with what it calls below it"));
-    for (const TreeLine& line : tree_lines(tree_, places_.libraries(), question.limits)) put(line);
+    for (const TreeLine& line : tree_lines(tree_, question.limits)) put(line);
     lines_.gap();
     notes(question.limits);
     return lines_.take();

@@ -52,6 +52,10 @@ class Settings(harness.Case):
                 text = " ".join(self.report_text().split())
                 self.assertRegex(text, r"by your line: .*src/mine\.py:2 48\.00 MiB")
                 self.assertRegex(text, r"by your line: .*train\.py:5 48\.00 MiB")
+                (process,) = self.report()["processes"]
+                own = {os.path.basename(frame["file"]): frame.get("own", False) for site in process["sites"].values()
+                       for frame in site["frames"] if frame["file"].endswith(("taker.py", "mine.py", "train.py"))}
+                self.assertEqual(own, {"taker.py": False, "mine.py": True, "train.py": True})
 
     def test_where_the_trace_goes(self):
         """MEMTRACE_OUT may have patterns, is relative to the start directory, and is made with its parents."""

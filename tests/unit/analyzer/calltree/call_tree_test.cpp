@@ -64,8 +64,7 @@ TEST(CallTree, HasTheLinesOfTheProgramAndTheirSums) {
   const CallTree tree = call_tree(*program, held, {});
   EXPECT_EQ(tree.nodes[0].bytes, held.total);
   EXPECT_EQ(tree.no_stack_bytes, kTreeMiB / 2);
-  const symbols::LibraryFolders libraries(program->facts());
-  const std::vector<TreeLine> lines = tree_lines(tree, libraries, {});
+  const std::vector<TreeLine> lines = tree_lines(tree, {});
   EXPECT_EQ(line_texts(tree, lines),
             (LineTexts{"main 20", "work 20", "  a 6", "  b 2", "  itself 12", "main 4", "no stack 1"}));
   EXPECT_EQ(sum_of_leaves(lines), held.total);
@@ -77,14 +76,13 @@ TEST(CallTree, SmallCallsShareALineAndTheSumStays) {
   const tests::Analyzed program(builder);
   const HeldBlocks held = held_of(*program);
   const CallTree tree = call_tree(*program, held, {});
-  const symbols::LibraryFolders libraries(program->facts());
-  const std::vector<TreeLine> lines = tree_lines(tree, libraries, {.least = 4 * kTreeMiB});
+  const std::vector<TreeLine> lines = tree_lines(tree, {.least = 4 * kTreeMiB});
   EXPECT_EQ(line_texts(tree, lines), (LineTexts{"main 20", "work 20", "no stack 1", "main 4"}));
   EXPECT_EQ(sum_of_leaves(lines), held.total);
   for (const std::size_t depth : {1u, 2u, 3u})
-    EXPECT_EQ(sum_of_leaves(tree_lines(tree, libraries, {.least = kTreeMiB * 2, .depth = depth})), held.total)
+    EXPECT_EQ(sum_of_leaves(tree_lines(tree, {.least = kTreeMiB * 2, .depth = depth})), held.total)
         << depth;
-  EXPECT_EQ(tree_lines(tree, libraries, {.depth = 1}).size(), 4u);
+  EXPECT_EQ(tree_lines(tree, {.depth = 1}).size(), 4u);
 }
 
 TEST(CallTree, BottomUpBeginsWithTheAllocation) {
@@ -93,8 +91,7 @@ TEST(CallTree, BottomUpBeginsWithTheAllocation) {
   const tests::Analyzed program(builder);
   const HeldBlocks held = held_of(*program);
   const CallTree tree = call_tree(*program, held, {.inverted = true});
-  const symbols::LibraryFolders libraries(program->facts());
-  const std::vector<TreeLine> lines = tree_lines(tree, libraries, {.inverted = true});
+  const std::vector<TreeLine> lines = tree_lines(tree, {.inverted = true});
   EXPECT_EQ(line_texts(tree, lines), (LineTexts{"work 12", "main 12", "a 6", "work 6", "main 6", "main 4",
                                                 "b 2", "work 2", "main 2", "no stack 1"}));
   EXPECT_EQ(sum_of_leaves(lines), held.total);
@@ -148,14 +145,13 @@ symbols::SiteFrame site_frame(std::string_view function, std::string_view file, 
   out.file = file;
   out.module = module;
   out.python = module.empty();
+  out.own = file.starts_with("/home/");
   return out;
 }
 
 std::vector<std::string> shown_names(const std::vector<symbols::SiteFrame>& frames) {
-  const trace::Facts facts;
   std::vector<std::string> out;
-  for (const symbols::SiteFrame* const one : shown_frames(frames, symbols::LibraryFolders(facts)))
-    out.push_back(function_text(*one));
+  for (const symbols::SiteFrame* const one : shown_frames(frames)) out.push_back(function_text(*one));
   return out;
 }
 

@@ -1,4 +1,5 @@
 // Purpose: keys and sums of the report as JSON.
+#include <map>
 #include <sstream>
 
 #include "report_fixture.h"
@@ -54,7 +55,10 @@ TEST_F(Report, HasTheKeysOfTheContractInItsOrder) {
       EXPECT_EQ(keys(row), wanted);
       if (row["site"].is_null()) continue;
       EXPECT_EQ(keys(row["site"]), (Keys{"id", "frames"}));
-      EXPECT_EQ(keys(row["site"]["frames"][0]), (Keys{"function", "file", "line", "module", "lang"}));
+      const Json& frame = row["site"]["frames"][0];
+      Keys of_frame{"function", "file", "line", "module", "lang"};
+      if (frame.contains("own")) of_frame.push_back("own");
+      EXPECT_EQ(keys(frame), of_frame);
     }
   }
   EXPECT_TRUE(seen_row);
@@ -125,6 +129,26 @@ TEST_F(Report, EachProcessHasItsOwnSites) {
   const Json processes = tests::parsed(std::move(document))["processes"];
   EXPECT_TRUE(processes[0]["sites"].contains(processes[0]["findings"][0]["site"]["id"].get<std::string>()));
   EXPECT_EQ(processes[1]["sites"].size(), 1u) << processes[1]["sites"].dump();
+}
+
+TEST_F(Report, SaysWhichFramesAreTheUsersOwnCode) {
+  Builder builder;
+  builder.note("python-library=/v/lib/python3.11/site-packages").note("python-path=/opt/packages");
+  std::uint32_t stack = builder.python_frame("main", "/home/u/train.py", 3, 0);
+  stack = builder.python_frame("load", "/opt/packages/pyarrow/__init__.py", 59, stack);
+  stack = builder.python_frame("inner", "/v/lib/python3.11/site-packages/numpy/core.py", 7, stack);
+  stack = builder.native_frame(0x1000, stack);
+  builder.birth(1, 1 << 20, format::Kind::heap, 0, stack).exit(0);
+  Document document(options);
+  document.add(open(builder), {});
+  const Json process = tests::parsed(std::move(document))["processes"][0];
+  ASSERT_EQ(process["sites"].size(), 1u);
+  std::map<std::string, bool> own;
+  for (const auto& [id, site] : process["sites"].items())
+    for (const Json& frame : site["frames"])
+      own[frame["function"].get<std::string>()] = frame.value("own", false);
+  EXPECT_EQ(own.size(), 4u);
+  for (const auto& [function, is_own] : own) EXPECT_EQ(is_own, function == "main") << function;
 }
 
 TEST_F(Report, SelectsSteps) {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
+import type {Frame} from '../src/report/document';
 import {barsOf} from '../src/report/drift';
 import {thinned} from '../src/report/growth';
 import {holders, SiteNamer} from '../src/report/holders';
@@ -16,7 +17,7 @@ import {
   sameProcess,
   touchedBytes
 } from '../src/report/levels';
-import {allocatorOf, framesOf, isLibrary, namesOf, shortPath, titleOf} from '../src/report/sites';
+import {allocatorOf, framesOf, namesOf, shortPath, titleOf} from '../src/report/sites';
 import {comparableSteps, phasePairs} from '../src/report/step_pair';
 import {headline} from '../src/report/theory';
 import {bandOf, endWords, pathWords, programName, since, stepWords, when, wordsOf} from '../src/wording/labels';
@@ -164,11 +165,18 @@ test("sites are named by the operator, its line and the user's line", () => {
   assert.equal(namesOf([]).own, "");
 });
 
-test("libraries are told from the user's files by their folders", () => {
-  assert.ok(isLibrary("/venv/lib/python3.11/site-packages/torch/nn/a.py"));
-  assert.ok(isLibrary("/usr/lib/python3.11/json/__init__.py"));
-  assert.ok(isLibrary("<frozen importlib._bootstrap>"));
-  assert.ok(!isLibrary("/home/user/train.py"));
+test("the user's line is the innermost frame that the document calls own", () => {
+  const frame = (file: string, line: number, own?: boolean): Frame =>
+      ({function: "f", file, line, module: "", lang: "python", ...(own === undefined ? {} : {own})});
+  const frames = [
+    frame("/opt/packages/pyarrow/__init__.py", 59), frame("/home/user/data.py", 7, true),
+    frame("/home/user/train.py", 3, true)
+  ];
+  assert.equal(namesOf(frames).own, "user/data.py:7");
+  assert.equal(namesOf(frames.slice(0, 1)).own, "");
+});
+
+test("paths are short", () => {
   assert.equal(shortPath("/venv/lib/python3.11/site-packages/torch/nn/a.py"), "torch/nn/a.py");
   assert.equal(shortPath("/usr/lib/python3.11/json/decoder.py"), "json/decoder.py");
   assert.equal(shortPath("/home/user/project/data/load.py"), "data/load.py");

@@ -1,15 +1,14 @@
 // Purpose: shows the stack of a site: the user's frames and Python first, the native ones on request.
 
 import {Frame} from '../report/document';
-import {isHidden, isLibrary, shortPath} from '../report/sites';
+import {isHidden, shortPath} from '../report/sites';
 import {copy} from '../table/clipboard';
 import {count} from '../wording/units';
 
 import {button, element, name} from '../dom/element';
 
 function lineOf(frame: Frame): HTMLElement {
-  const own = frame.lang === "python" && !isLibrary(frame.file);
-  const item = element("li", {class: own ? "own" : isHidden(frame) ? "inner" : ""});
+  const item = element("li", {class: frame.own === true ? "own" : isHidden(frame) ? "inner" : ""});
   item.append(name(frame.function, 220));
   const place = frame.file !== "" ? frame.file : frame.module;
   if (place === "") return item;

@@ -7,6 +7,7 @@ export interface Frame {
   line: number; // 0: unknown
   module: string;
   lang: "python"|"native";
+  own?: boolean; // true: the user's own code
 }
 
 /** Compact documents have the frames once for each process, in `sites`. */

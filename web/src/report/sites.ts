@@ -30,11 +30,6 @@ export function framesOf(process: Pick<Process, "sites">|null, site: Site|null|u
 
 function isImporter(frame: Frame): boolean { return frame.file.startsWith(IMPORTER); }
 
-/** True for files of installed packages and of the standard library, by the usual names of their folders. */
-export function isLibrary(file: string): boolean {
-  return file.startsWith("<") || /\/(site|dist)-packages\//.test(file) || /\/lib(64)?\/python\d/.test(file);
-}
-
 function baseName(path: string): string { return path.slice(path.lastIndexOf("/") + 1); }
 
 /**
@@ -110,7 +105,7 @@ function packageOf(path: string): string { return path.replace(/^<frozen /, "").
 /** Returns the names of a site. `scripts`: the main scripts, as the command lines have them. */
 export function namesOf(frames: readonly Frame[], scripts: readonly string[] = []): SiteNames {
   const python = frames.filter((frame) => frame.lang === "python");
-  const own = python.find((frame) => !isLibrary(frame.file) || isScript(frame.file, scripts));
+  const own = python.find((frame) => frame.own === true);
   const telling = python.find(
                       (frame) => !isImporter(frame) && !frame.file.includes("/torch/autograd/") &&
                           !frame.file.endsWith("/torch/_tensor.py")) ??

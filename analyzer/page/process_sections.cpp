@@ -72,7 +72,7 @@ class ProcessSections {
                 {"end", nanoseconds(end_of(timeline))},
                 {"events", timeline.rows.blocks},
                 {"rows", timeline.rows.rows.size()},
-                {"lanes", lanes_json(lanes)},
+                {"lanes", lanes_json(timeline)},
                 {"lines", add_lines(timeline)},
                 {"limits", limits_json()},
                 {"marks", marks_json(moments.marks, timeline)},
@@ -98,14 +98,20 @@ class ProcessSections {
     return stamp > start ? static_cast<std::int64_t>(stamp - start) : 0;
   }
 
-  Json lanes_json(const std::vector<Lane>& lanes) const {
+  // Returns the time at which a page finds what was alive after an event.
+  std::int64_t time_of(const replay::Timeline& timeline, trace::Ordinal at, format::Stamp stamp) const {
+    const auto exact = timeline.rows.exact.find(at);
+    return nanoseconds(exact == timeline.rows.exact.end() ? stamp : std::max(stamp, exact->second));
+  }
+
+  Json lanes_json(const replay::Timeline& timeline) const {
     Json out = Json::array();
-    for (const Lane& lane : lanes) {
+    for (const Lane& lane : timeline.lanes) {
       const replay::Peak& peak = peak_of(analysis_, lane);
       out.push_back({{"memory", memory_name(lane.memory)},
                      {"measure", lane.measure == Measure::tensor ? "tensor" : "live"},
                      {"leads", out.empty()},
-                     {"peak", {{"bytes", peak.bytes}, {"t", nanoseconds(peak.stamp)}}}});
+                     {"peak", {{"bytes", peak.bytes}, {"t", time_of(timeline, peak.at, peak.stamp)}}}});
     }
     return out;
   }
@@ -130,7 +136,7 @@ class ProcessSections {
       for (std::size_t bin = 0; bin < count; ++bin) {
         const replay::LaneBin& value = bins.of(bin, lane);
         max.push_back(value.max);
-        at.push_back(nanoseconds(value.max_stamp));
+        at.push_back(time_of(timeline, value.max_at, value.max_stamp));
         min.push_back(value.min);
         last.push_back(value.last);
       }
@@ -245,7 +251,7 @@ class ProcessSections {
       const auto lane = std::find(timeline.lanes.begin(), timeline.lanes.end(),
                                   Lane{mark.instant.memory, mark.instant.measure});
       out.push_back(
-          {{"t", stamp == timeline.outline.stamps.end() ? 0 : nanoseconds(stamp->second)},
+          {{"t", stamp == timeline.outline.stamps.end() ? 0 : time_of(timeline, stamp->first, stamp->second)},
            {"kind", mark.kind},
            {"text", printable(mark.text)},
            {"finding", mark.finding ? Json(*mark.finding) : Json(nullptr)},

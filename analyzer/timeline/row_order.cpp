@@ -67,6 +67,7 @@ class RowOrder::Writer {
     pending_ = point.bytes;
     if (point.bytes > top_.bytes) top_ = point;
   }
+  format::Stamp stamp() const { return stamp_; } // of the last row; 0 if there is none
   // Gives the next row a later time than the last one. A page shows an instant with all rows of its time.
   void part() { apart_ = true; }
   // Adds a row for the small bytes of now.
@@ -120,6 +121,14 @@ void RowOrder::take(BlockRows& out) {
   Writer writer(out.rows);
   std::size_t change = 0, point = 0;
   auto exact = exact_.begin();
+  // Ends the rows of the exact events before event `end`.
+  const auto pass_exact = [&](const RowWindow& window, trace::Ordinal end) {
+    for (; exact != exact_.end() && *exact < end; ++exact) {
+      if (*exact < window.from || writer.stamp() == 0) continue;
+      out.exact[*exact] = writer.stamp();
+      writer.part();
+    }
+  };
   for (std::size_t number = 0; number < windows_.size(); ++number) {
     const RowWindow& window = windows_[number];
     const std::size_t first = out.rows.size();
@@ -131,7 +140,7 @@ void RowOrder::take(BlockRows& out) {
       if (!more && !points) break;
       const bool is_point = points && (!more || small_[point].at <= changes_[change].at);
       const trace::Ordinal at = is_point ? small_[point].at : changes_[change].at;
-      for (; exact != exact_.end() && *exact < at; ++exact) writer.part();
+      pass_exact(window, at);
       if (is_point) {
         last = small_[point].stamp;
         writer.take(small_[point]);
@@ -142,6 +151,7 @@ void RowOrder::take(BlockRows& out) {
         writer.add(changes_[change++]);
       }
     }
+    pass_exact(window, window.to + 1);
     writer.end(last);
     out.spans.push_back({window, first, out.rows.size() - first, 0});
   }

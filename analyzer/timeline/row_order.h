@@ -17,7 +17,7 @@ struct EventTime {
 class RowOrder {
  public:
   // `exact`: events after which every level must be exact, also by small blocks; ascending. The next row is at
-  // least 1 ns later, so that a reader finds the level by its time.
+  // least 1 ns later, so that a reader finds the level by the time in BlockRows::exact.
   RowOrder(const std::vector<RowWindow>& windows, const std::vector<trace::Ordinal>& exact)
       : windows_(windows), exact_(exact), begin_(windows.size()) {}
 
@@ -34,7 +34,7 @@ class RowOrder {
   // As above, after event `at`. Keeps them if a window begins with the next event.
   void before_window(trace::Ordinal at, std::int64_t bytes);
 
-  // Sets the rows and the spans.
+  // Sets the rows, the spans and the times of exact events.
   void take(BlockRows& out);
 
  private:

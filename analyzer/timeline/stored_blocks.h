@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,7 @@ struct BlockRows {
   std::vector<PageGroup> groups;
   std::vector<BlockClass> classes; // the first one is no block
   std::vector<BlockRow> rows;
+  std::map<trace::Ordinal, format::Stamp> exact; // by exact event in a window: the time of the last row until it
   std::vector<RowSpan> spans;
   std::vector<LiveSet> sets;       // of the windows, then of the other instants
   std::vector<std::int64_t> bands; // by lane, band, bin: bytes at the bin's highest instant

@@ -8,6 +8,9 @@
 
 namespace memtrace::replay {
 
+// bytes: smaller tensors of a GPU are no workspaces. To look up the names of their functions would take time.
+inline constexpr std::uint64_t kLeastWorkspace = 1 << 20;
+
 struct HoldingGroup {
   format::StackId stack{};
   format::Kind kind{};

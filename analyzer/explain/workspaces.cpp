@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analyzer/attribute/holding_group.h"
 #include "analyzer/frameworks/function_names.h"
 
 namespace memtrace::report {
@@ -17,16 +18,16 @@ bool makes_workspace(const symbols::Site& site) {
 
 } // namespace
 
-bool is_workspace(symbols::Symbolizer& symbolizer, format::StackId stack, std::uint64_t largest) {
-  constexpr std::uint64_t kLeast = 1 << 20; // bytes: a workspace has more, and a look-up of names takes time
-  return largest >= kLeast && stack != format::StackId{} && makes_workspace(symbolizer.site(stack));
+bool is_workspace(symbols::Symbolizer& symbolizer, format::StackId stack) {
+  return stack != format::StackId{} && makes_workspace(symbolizer.site(stack));
 }
 
 void name_workspaces(std::map<replay::Instant, replay::Holdings>& sets, symbols::Symbolizer& symbolizer) {
   for (auto& [instant, alive] : sets) {
     if (instant.memory == 0) continue;
     for (replay::Holding& holding : alive)
-      if (holding.tensor && is_workspace(symbolizer, holding.stack, holding.largest))
+      if (holding.tensor && holding.largest >= replay::kLeastWorkspace &&
+          is_workspace(symbolizer, holding.stack))
         holding.role = replay::Role::workspace;
   }
 }

@@ -8,8 +8,8 @@
 
 namespace memtrace::report {
 
-// True if a tensor with this stack is a workspace. `largest`: bytes of the largest block of the stack.
-bool is_workspace(symbols::Symbolizer& symbolizer, format::StackId stack, std::uint64_t largest);
+// True if a tensor with this stack is a workspace, provided that it has kLeastWorkspace bytes.
+bool is_workspace(symbols::Symbolizer& symbolizer, format::StackId stack);
 
 // Sets the role of each workspace among the tensors of a GPU. The replay does not know the names of functions,
 // so it inferred the role from the phase: on an H200, the 32 MiB of backward's thread were gradients.

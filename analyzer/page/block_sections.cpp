@@ -1,8 +1,6 @@
 // Purpose: writes the blocks of a timeline into a page: groups, classes, rows and live sets.
 #include "analyzer/page/block_sections.h"
 
-#include "analyzer/explain/workspaces.h"
-
 namespace memtrace::report {
 namespace {
 
@@ -12,10 +10,8 @@ void add_groups(PageBlock& block, const std::string& prefix, const replay::Timel
   std::vector<std::uint32_t> leaf, phase, name;
   std::vector<std::uint8_t> role, kind, flags, band;
   for (const replay::PageGroup& group : timeline.rows.groups) {
-    const bool workspace = group.memory != 0 && group.tensor &&
-                           is_workspace(*names.analysis.symbolizer, group.stack, group.largest);
     leaf.push_back(names.tree.leaf(group.stack));
-    role.push_back(static_cast<std::uint8_t>(workspace ? replay::Role::workspace : group.role));
+    role.push_back(static_cast<std::uint8_t>(group.role));
     kind.push_back(static_cast<std::uint8_t>(group.kind));
     flags.push_back(static_cast<std::uint8_t>((group.tensor ? kTensor : 0) | (group.sampled ? kSampled : 0)));
     band.push_back(static_cast<std::uint8_t>(group.band));

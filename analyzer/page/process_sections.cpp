@@ -54,12 +54,14 @@ class ProcessSections {
     peaks.reserve(lanes.size());
     for (const Lane& lane : lanes) peaks.push_back({lane.memory, lane.measure, peak_of(analysis_, lane).at});
     const Moments moments = moments_of(analysis_, findings, peaks);
-    replay::TimelineRequest request{.lanes = lanes,
-                                    .interests = moments.interests,
-                                    .instants = {},
-                                    .last_step = analysis_.account.last_step,
-                                    .most_bins = detail.bins,
-                                    .most_rows = detail.rows};
+    replay::TimelineRequest request{
+        .lanes = lanes,
+        .interests = moments.interests,
+        .instants = {},
+        .last_step = analysis_.account.last_step,
+        .most_bins = detail.bins,
+        .most_rows = detail.rows,
+        .is_workspace = [this](format::StackId stack) { return is_workspace(*analysis_.symbolizer, stack); }};
     for (const PageMark& mark : moments.marks) request.instants.push_back(mark.instant.at);
     const replay::Timeline timeline = replay::make_timeline(*analysis_.trace, request);
     StackTree tree(*analysis_.symbolizer, texts_);

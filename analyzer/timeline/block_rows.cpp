@@ -121,6 +121,7 @@ class RowCollector : public Observer {
 
   void add(const Block& block, trace::Ordinal death, format::Stamp stamp, HoldingGroup group) {
     groups_.settle(group);
+    if (is_workspace(block, group)) group.role = Role::workspace;
     bands_.add(block, classes_.band(group, block.memory), block.birth, death);
     const std::size_t first = set_at(block.birth), end = set_at(death);
     const bool rows = order_.touches(block.birth, death);
@@ -132,6 +133,15 @@ class RowCollector : public Observer {
     group.role = Role::rounding;
     group.name = {};
     put(block, {first, end}, death, stamp, group, spare, 0);
+  }
+
+  // The replay does not know the names of functions, so it inferred another role from the phase.
+  bool is_workspace(const Block& block, const HoldingGroup& group) {
+    if (block.memory == 0 || !group.tensor || block.tensor_bytes() < kLeastWorkspace || !wanted_.is_workspace)
+      return false;
+    const auto [at, is_new] = workspaces_.try_emplace(group.stack);
+    if (is_new) at->second = wanted_.is_workspace(group.stack);
+    return at->second;
   }
 
   struct Sets {
@@ -160,6 +170,7 @@ class RowCollector : public Observer {
   std::vector<LiveSet> sets_;                                            // by instant, ascending
   std::vector<std::unordered_map<std::uint32_t, std::uint32_t>> counts_; // of each set: blocks by class
   std::size_t reached_ = 0;                                              // sets whose levels are known
+  std::unordered_map<format::StackId, bool> workspaces_;
   std::vector<Occurrence> began_, ended_;
   std::int64_t tracked_ = 0; // bytes of the host's blocks that have a record
   std::uint64_t blocks_ = 0;

@@ -2,6 +2,7 @@
 // instants, and the bands of each bin.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "analyzer/attribute/block_groups.h"
@@ -10,12 +11,16 @@
 
 namespace memtrace::replay {
 
+// True if a block with this stack is a workspace. It is asked of large tensors of GPUs, once for each stack.
+using WorkspaceTest = std::function<bool(format::StackId)>;
+
 struct RowsWanted {
   std::vector<Lane> lanes;
   std::vector<RowWindow> windows;
   std::vector<trace::Ordinal> instants; // ascending: further instants whose live set is wanted
   std::vector<trace::Ordinal>
       exact; // ascending: instants inside a window at which the rows give the exact levels
+  WorkspaceTest is_workspace;
 };
 
 // `groups` has the labels of the trace, from a pass before. Memory grows with the rows in the windows, and with

@@ -1,8 +1,6 @@
 // Purpose: numbers the groups and the classes of the blocks that a timeline stores.
 #include "analyzer/timeline/class_table.h"
 
-#include <algorithm>
-
 namespace memtrace::replay {
 
 std::uint32_t ClassTable::number(const HoldingGroup& group, MemoryId memory, std::uint64_t given,
@@ -10,10 +8,7 @@ std::uint32_t ClassTable::number(const HoldingGroup& group, MemoryId memory, std
   const std::uint32_t of = group_number(group, memory);
   const auto [at, is_new] =
       by_class_.try_emplace({of, given, tensor}, static_cast<std::uint32_t>(classes_.size()));
-  if (is_new) {
-    classes_.push_back({of, memory, given, tensor});
-    groups_[of].largest = std::max(groups_[of].largest, std::max(given, tensor));
-  }
+  if (is_new) classes_.push_back({of, memory, given, tensor});
   return at->second;
 }
 
@@ -25,7 +20,7 @@ std::uint32_t ClassTable::group_number(const HoldingGroup& group, MemoryId memor
   const auto [at, is_new] = by_group_.try_emplace(key, static_cast<std::uint32_t>(groups_.size()));
   if (is_new)
     groups_.push_back({group.stack, group.kind, group.role, group.tensor, group.sampled, group.phase,
-                       group.name, memory, band(group, memory), 0});
+                       group.name, memory, band(group, memory)});
   return at->second;
 }
 

@@ -23,7 +23,6 @@ struct PageGroup {
   format::TextId name{};
   MemoryId memory = 0;
   Band band{};
-  std::uint64_t largest = 0; // bytes of the largest block
 };
 
 // Blocks of one group and one size.
@@ -61,7 +60,8 @@ struct BlockRows {
   std::vector<PageGroup> groups;
   std::vector<BlockClass> classes; // the first one is no block
   std::vector<BlockRow> rows;
-  std::map<trace::Ordinal, format::Stamp> exact; // by exact event in a window: the time of the last row until it
+  std::map<trace::Ordinal, format::Stamp>
+      exact; // by exact event in a window: the time of the last row until it
   std::vector<RowSpan> spans;
   std::vector<LiveSet> sets;       // of the windows, then of the other instants
   std::vector<std::int64_t> bands; // by lane, band, bin: bytes at the bin's highest instant

@@ -37,8 +37,11 @@ Timeline make_timeline(const trace::Trace& trace, const TimelineRequest& request
   BlockGroups groups(trace, request.last_step);
   Timeline out{request.lanes, outline(trace, request.lanes, request.most_bins, request.instants, groups), {}};
   const LevelBins& bins = out.outline.bins;
-  RowsWanted wanted{
-      request.lanes, choose_windows(bins, request.interests, request.most_rows), {}, request.instants};
+  RowsWanted wanted{request.lanes,
+                    choose_windows(bins, request.interests, request.most_rows),
+                    {},
+                    request.instants,
+                    request.is_workspace};
   wanted.instants = keyframes(bins, wanted.windows);
   std::sort(wanted.exact.begin(), wanted.exact.end());
   out.rows = block_rows(trace, wanted, bins, groups);

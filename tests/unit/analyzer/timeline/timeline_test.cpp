@@ -191,6 +191,34 @@ TEST(Timeline, PeaksAreFoundByTheirTimesIfTheNextEventsHaveTheSameOne) {
   }
 }
 
+// On the CUDA node, cuBLAS's 8 MiB were unattributed in the page, and a workspace in the JSON.
+TEST(Timeline, AWorkspaceIsTemporaryInEveryBin) {
+  constexpr std::uint16_t kTensorOfGpu = format::kTensor | 1 << format::kMemoryShift;
+  constexpr std::int64_t kBytes = 8 << 20;
+  Builder builder;
+  const std::uint32_t own = builder.python_frame("main", "/home/u/train.py", 3, 0);
+  const std::uint32_t of_library = builder.native_frame(0x1000, own);
+  builder.birth(1 << 24, kBytes, Kind::device, kTensorOfGpu, of_library, kBytes);
+  builder.birth(2 << 24, kBytes, Kind::device, kTensorOfGpu, own, kBytes);
+  const Folded folded(builder);
+  TimelineRequest request;
+  request.lanes = {{1, Measure::tensor}};
+  request.interests = {{1, 2, "all"}};
+  request.last_step = folded.account.last_step;
+  request.most_bins = 16;
+  request.most_rows = 100;
+  request.is_workspace = [&](format::StackId stack) { return stack == format::StackId{of_library}; };
+  const Timeline timeline = make_timeline(folded.trace(), request);
+  ASSERT_EQ(timeline.rows.groups.size(), 2u);
+  for (const PageGroup& group : timeline.rows.groups) {
+    const bool workspace = group.stack == format::StackId{of_library};
+    EXPECT_EQ(group.role == Role::workspace, workspace);
+    EXPECT_EQ(group.band == Band::temporary, workspace);
+  }
+  const std::size_t bins = timeline.outline.bins.bins().size();
+  EXPECT_EQ(timeline.rows.bands[static_cast<std::size_t>(Band::temporary) * bins + bins - 1], kBytes);
+}
+
 TEST(Timeline, BandsAndSetsAreTheCompositionOfTheirInstants) {
   const std::uint64_t first = tests::seed(31);
   for (std::uint64_t seed = first; seed < first + 5; ++seed) {

@@ -2,19 +2,19 @@
 // deficiency. The ratios are those of WCAG 2, the deficiencies those of Machado, Oliveira and Fernandes (2009)
 // at full severity.
 
-import assert from "node:assert/strict";
-import {readFileSync} from "node:fs";
-import {test} from "node:test";
+import assert from 'node:assert/strict';
+import {readFileSync} from 'node:fs';
+import {test} from 'node:test';
 
 type Colour = readonly[number, number, number]; // linear light, 0 to 1
 type Matrix = readonly[Colour, Colour, Colour];
 type Theme = Record<string, string>;
 
 const BANDS = [
-  "parameter", "gradient", "optimizer-state", "activation", "temporary", "communication", "input", "runtime",
-  "context", "cache", "unattributed"
+  'parameter', 'gradient', 'optimizer-state', 'activation', 'temporary', 'communication', 'input', 'runtime',
+  'context', 'cache', 'unattributed'
 ];
-const HATCHED = new Set(["context", "cache", "unattributed"]);
+const HATCHED = new Set(['context', 'cache', 'unattributed']);
 
 const DEFICIENCIES: Record<string, Matrix> = {
   normal: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
@@ -62,27 +62,27 @@ function distance(a: string, b: string, deficiency: string): number {
 /** Returns the variables that the rules with this selector set. */
 function variables(css: string, selector: string): Theme {
   const out: Theme = {};
-  const start = css.indexOf(selector + " {");
+  const start = css.indexOf(selector + ' {');
   assert.ok(start >= 0, `no rule ${selector}`);
-  for (const [, name, value] of css.slice(start, css.indexOf("}", start))
+  for (const [, name, value] of css.slice(start, css.indexOf('}', start))
            .matchAll(/--([\w-]+):\s*(#[0-9a-f]{6});/g))
     out[name] = value;
   return out;
 }
 
-const css = readFileSync("../theme/colours.css", "utf8");
-const light = variables(css, "\n:root");
-const dark = variables(css, ":root[data-theme=\"dark\"]");
-const themes: readonly[string, Theme, string][] = [["light", light, "#ffffff"], ["dark", dark, "#15181d"]];
+const css = readFileSync('../theme/colours.css', 'utf8');
+const light = variables(css, '\n:root');
+const dark = variables(css, ':root[data-theme="dark"]');
+const themes: readonly[string, Theme, string][] = [['light', light, '#ffffff'], ['dark', dark, '#15181d']];
 
-test("the switch and the system give the same dark theme, and paper the light one", () => {
-  assert.deepEqual(variables(css, ":root:not([data-theme=\"light\"])"), dark);
-  const print = css.slice(css.indexOf("@media print"));
-  assert.deepEqual(variables(print, ":root[data-theme=\"dark\"]"), light);
+test('the switch and the system give the same dark theme, and paper the light one', () => {
+  assert.deepEqual(variables(css, ':root:not([data-theme="light"])'), dark);
+  const print = css.slice(css.indexOf('@media print'));
+  assert.deepEqual(variables(print, ':root[data-theme="dark"]'), light);
   assert.deepEqual(Object.keys(dark).sort(), Object.keys(light).sort());
 });
 
-test("every role reaches 3:1 against the background and 4.5:1 with its label", () => {
+test('every role reaches 3:1 against the background and 4.5:1 with its label', () => {
   for (const [name, theme, background] of themes) {
     assert.equal(theme.background, background);
     for (const band of BANDS) {
@@ -93,8 +93,8 @@ test("every role reaches 3:1 against the background and 4.5:1 with its label", (
   }
 });
 
-test("the roles stay apart under all deficiencies, neighbours in the stack more so", () => {
-  for (const [name, theme, least, neighbours] of [["light", light, 8.05, 8.85], ["dark", dark, 9.65, 15.75]] as
+test('the roles stay apart under all deficiencies, neighbours in the stack more so', () => {
+  for (const [name, theme, least, neighbours] of [['light', light, 8.05, 8.85], ['dark', dark, 9.65, 15.75]] as
        const) {
     for (const deficiency of Object.keys(DEFICIENCIES)) {
       for (let i = 0; i < BANDS.length; ++i) {
@@ -103,7 +103,7 @@ test("the roles stay apart under all deficiencies, neighbours in the stack more 
           const pair = `${name}, ${deficiency}: ${BANDS[i]} and ${BANDS[j]} are ${apart.toFixed(1)} apart`;
           assert.ok(apart >= least, pair);
           // Hatches tell the neutral ones apart.
-          if (j === i + 1 && !HATCHED.has(BANDS[j]) && deficiency === "normal")
+          if (j === i + 1 && !HATCHED.has(BANDS[j]) && deficiency === 'normal')
             assert.ok(apart >= neighbours, pair);
         }
       }
@@ -111,26 +111,26 @@ test("the roles stay apart under all deficiencies, neighbours in the stack more 
   }
 });
 
-test("text, focus, limits and axes reach their ratios", () => {
+test('text, focus, limits and axes reach their ratios', () => {
   for (const [name, theme, background] of themes) {
     const at_least = (of: string, least: number, on = background) =>
         assert.ok(ratio(theme[of], on) >= least, `${name} ${of}: ${ratio(theme[of], on)}`);
-    at_least("text", 15);
+    at_least('text', 15);
     for (const on of [background, theme.surface, theme.hover]) {
-      at_least("muted", 4.5, on);
-      at_least("text", 7, on);
-      at_least("limit", 4.5, on);
-      at_least("focus", 4.5, on);
+      at_least('muted', 4.5, on);
+      at_least('text', 7, on);
+      at_least('limit', 4.5, on);
+      at_least('focus', 4.5, on);
     }
-    at_least("axis", 3);
-    at_least("plain-bar", 3);
-    at_least("plain-bar", 3, theme.surface);
-    at_least("grew", 4.5, theme.surface);
-    at_least("shrank", 4.5, theme.surface);
+    at_least('axis', 3);
+    at_least('plain-bar', 3);
+    at_least('plain-bar', 3, theme.surface);
+    at_least('grew', 4.5, theme.surface);
+    at_least('shrank', 4.5, theme.surface);
   }
 });
 
-test("growth and shrinkage stay apart under all deficiencies", () => {
+test('growth and shrinkage stay apart under all deficiencies', () => {
   for (const [name, theme] of themes)
     for (const deficiency of Object.keys(DEFICIENCIES)) {
       const apart = distance(theme.grew, theme.shrank, deficiency);

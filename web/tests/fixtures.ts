@@ -1,6 +1,6 @@
 // Purpose: read the documents and the text of real runs, cut to a few rows. The cut rows are summed up in one.
 
-import {readFileSync} from "node:fs";
+import {readFileSync} from 'node:fs';
 
 import {DiffDocument, ExplainDocument, Process, ReportDocument} from '../src/report/document';
 
@@ -15,11 +15,11 @@ export interface Fixture {
  * `falcon`: a model of 60 million parameters, three steps of AdamW. `killed`: a load that the OOM killer
  * ended.
  */
-export function fixture(name: "falcon"|"killed"): Fixture {
-  return JSON.parse(readFileSync(`fixtures/${name}.json`, "utf8")) as Fixture;
+export function fixture(name: 'falcon'|'killed'): Fixture {
+  return JSON.parse(readFileSync(`fixtures/${name}.json`, 'utf8')) as Fixture;
 }
 
 /** What `memtrace report` and the other commands print of the same run, 160 columns wide. */
-export function textOf(name: "falcon"|"killed"): string { return readFileSync(`fixtures/${name}.txt`, "utf8"); }
+export function textOf(name: 'falcon'|'killed'): string { return readFileSync(`fixtures/${name}.txt`, 'utf8'); }
 
-export function processOf(name: "falcon"|"killed"): Process { return fixture(name).report.processes[0]; }
+export function processOf(name: 'falcon'|'killed'): Process { return fixture(name).report.processes[0]; }

@@ -1,10 +1,10 @@
 // Purpose: declare the few functions of node that the tests use; its own types are not in Debian's package.
 
-declare module "node:test" {
+declare module 'node:test' {
   export function test(name: string, body: () => void | Promise<void>): void;
 }
 
-declare module "node:assert/strict" {
+declare module 'node:assert/strict' {
   interface Assert {
     equal(actual: unknown, expected: unknown, message?: string): void;
     deepEqual(actual: unknown, expected: unknown, message?: string): void;
@@ -16,18 +16,18 @@ declare module "node:assert/strict" {
   export default assert;
 }
 
-declare module "node:zlib" {
+declare module 'node:zlib' {
   export function gzipSync(bytes: Uint8Array, options?: {level?: number}): Uint8Array;
 }
 
-declare module "node:fs" {
+declare module 'node:fs' {
   export function readFileSync(path: string): Uint8Array;
-  export function readFileSync(path: string, encoding: "utf8"): string;
+  export function readFileSync(path: string, encoding: 'utf8'): string;
   export function writeFileSync(path: string, data: string | Uint8Array): void;
 }
 
-declare module "node:crypto" {
-  export function createHash(name: string): {update(text: string): {digest(encoding: "base64"): string}};
+declare module 'node:crypto' {
+  export function createHash(name: string): {update(text: string): {digest(encoding: 'base64'): string}};
 }
 
 declare const process: {readonly argv: readonly string[]; exit(code: number): never};

@@ -7,7 +7,7 @@ import {element} from '../dom/element';
 /** `name`: its choices are those in `state.choice` that begin so. */
 export function built(
     app: App, name: string, build: (current: Current, choice: string) => readonly Node[]): View {
-  const root = element("section", {class: `document ${name}`});
+  const root = element('section', {class: `document ${name}`});
   let shown: string|null = null;
   return {
     element: root,
@@ -15,17 +15,17 @@ export function built(
       const choice = choiceOf(state, name);
       const key = `${state.process} ${choice}`;
       if (key === shown) return;
-      const focused = document.activeElement?.id ?? "";
+      const focused = document.activeElement?.id ?? '';
       shown = key;
       root.replaceChildren(...build(currentOf(app.page, state.process), choice));
-      if (focused !== "") document.getElementById(focused)?.focus();
+      if (focused !== '') document.getElementById(focused)?.focus();
     }
   };
 }
 
 /** Returns the choice of a view, "" if there is none. */
 export function choiceOf(state: ViewState, name: string): string {
-  return state.choice.startsWith(name + ":") ? state.choice.slice(name.length + 1) : "";
+  return state.choice.startsWith(name + ':') ? state.choice.slice(name.length + 1) : '';
 }
 
 export interface Choice {
@@ -37,14 +37,14 @@ export interface Choice {
 export function chooser(
     id: string, label: string, choices: readonly Choice[], chosen: string,
     choose: (value: string) => void): HTMLElement {
-  const group = element("div", {class: "chooser", attributes: {role: "group", "aria-label": label}});
+  const group = element('div', {class: 'chooser', attributes: {role: 'group', 'aria-label': label}});
   choices.forEach(({value, title}, index) => {
-    const made = element("button", {
+    const made = element('button', {
       text: title,
-      attributes: {type: "button", id: `${id}-${index}`, "aria-pressed": String(value === chosen)}
+      attributes: {type: 'button', id: `${id}-${index}`, 'aria-pressed': String(value === chosen)}
     });
-    made.addEventListener("click", () => choose(value));
+    made.addEventListener('click', () => choose(value));
     group.append(made);
   });
-  return element("div", {class: "pick"}, [element("span", {class: "label", text: label}), group]);
+  return element('div', {class: 'pick'}, [element('span', {class: 'label', text: label}), group]);
 }

@@ -6,7 +6,7 @@ import {duration, size} from '../wording/units';
 
 import {element} from '../dom/element';
 
-const SVG = "http://www.w3.org/2000/svg";
+const SVG = 'http://www.w3.org/2000/svg';
 const WIDTH = 1000;
 const HEIGHT = 160;
 
@@ -33,24 +33,24 @@ export function growthChart(death: Death): HTMLElement|null {
   const high = 1.05 * moments.reduce((most, one) => Math.max(most, one.live), limit);
   const words = `All allocations and tensors from the start to the death after ${duration(death.t)}: ${
       size(death.live)} and ${size(death.tensor)} at the end`;
-  const box = svg("svg", {
+  const box = svg('svg', {
     viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-    preserveAspectRatio: "none",
-    class: "growth",
-    role: "img",
-    "aria-label": words
+    preserveAspectRatio: 'none',
+    class: 'growth',
+    role: 'img',
+    'aria-label': words
   });
-  box.append(svg("path", {d: path(moments, (one) => one.live, death.t, high), class: "live"}));
-  box.append(svg("path", {d: path(moments, (one) => one.tensor, death.t, high), class: "tensor"}));
+  box.append(svg('path', {d: path(moments, (one) => one.live, death.t, high), class: 'live'}));
+  box.append(svg('path', {d: path(moments, (one) => one.tensor, death.t, high), class: 'tensor'}));
   if (limit > 0) {
     const y = String(HEIGHT - HEIGHT * limit / high);
-    box.append(svg("line", {x1: "0", x2: String(WIDTH), y1: y, y2: y, class: "limit"}));
+    box.append(svg('line', {x1: '0', x2: String(WIDTH), y1: y, y2: y, class: 'limit'}));
   }
-  const key = element("p", {class: "key muted"}, [
-    element("span", {class: "line-live", text: "all allocations, with reservations"}),
-    element("span", {class: "line-tensor", text: "tensors"}),
-    ...(limit > 0 ? [element("span", {class: "line-limit", text: `limit, ${size(limit)}`})] : []),
-    element("span", {text: `0 to ${duration(death.t)}`})
+  const key = element('p', {class: 'key muted'}, [
+    element('span', {class: 'line-live', text: 'all allocations, with reservations'}),
+    element('span', {class: 'line-tensor', text: 'tensors'}),
+    ...(limit > 0 ? [element('span', {class: 'line-limit', text: `limit, ${size(limit)}`})] : []),
+    element('span', {text: `0 to ${duration(death.t)}`})
   ]);
-  return element("figure", {}, [box, element("figcaption", {}, [key])]);
+  return element('figure', {}, [box, element('figcaption', {}, [key])]);
 }

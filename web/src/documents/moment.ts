@@ -26,7 +26,7 @@ export function laneOf(info: ProcessInfo, memory: string, measure: string): numb
 export function goTo(app: App, process: number, t: number, lane = -1): void {
   const info = app.page.info.processes[process];
   app.go({
-    tab: "timeline",
+    tab: 'timeline',
     process,
     at: Math.round(t),
     lane: lane >= 0 ? lane : app.state.lane,
@@ -39,5 +39,5 @@ export function instantButton(app: App, process: number, seconds: number, lane =
   return button(
       `at ${seconds < 120 ? fixed(seconds, 1) + " s" : duration(seconds)}`,
       () => goTo(app, process, seconds * 1e9, lane),
-      {class: "instant", title: `Shows ${seconds} s in the timeline`});
+      {class: 'instant', title: `Shows ${seconds} s in the timeline`});
 }

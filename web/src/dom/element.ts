@@ -25,8 +25,8 @@ export function element<K extends keyof HTMLElementTagNameMap>(
 }
 
 export function button(text: string, action: () => void, options: Options = {}): HTMLButtonElement {
-  const made = element("button", {...options, text, attributes: {type: "button", ...options.attributes}});
-  made.addEventListener("click", action);
+  const made = element('button', {...options, text, attributes: {type: 'button', ...options.attributes}});
+  made.addEventListener('click', action);
   return made;
 }
 
@@ -35,12 +35,12 @@ export function name(text: string, most?: number): HTMLElement {
   const safe = printable(text);
   const shown = clipped(safe, most);
   // <bdi>: a name from right to left does not turn the text beside it around.
-  return element("bdi", {class: "name", text: shown, title: shown === safe ? undefined : safe.slice(0, 4000)});
+  return element('bdi', {class: 'name', text: shown, title: shown === safe ? undefined : safe.slice(0, 4000)});
 }
 
 /** Shows a size in MiB or GiB. The exact bytes are in its title, and in data-bytes for tests and scripts. */
 export function bytes(amount: number, shown = size(amount)): HTMLElement {
-  return element("span", {class: "bytes", text: shown, title: exact(amount), data: {bytes: String(amount)}});
+  return element('span', {class: 'bytes', text: shown, title: exact(amount), data: {bytes: String(amount)}});
 }
 
 /**
@@ -61,13 +61,13 @@ export function sentence(text: string): DocumentFragment {
 
 /** A square in the colour of a band, with its hatch. The word beside it says the same. */
 export function swatch(band: string): HTMLElement {
-  return element("span", {class: `patch band-${band.replace(/ /g, "-")}`, attributes: {"aria-hidden": "true"}});
+  return element('span', {class: `patch band-${band.replace(/ /g, "-")}`, attributes: {'aria-hidden': 'true'}});
 }
 
 /** Sets a length from 0 to 1 of a bar, as the policy of the page allows no style attribute. */
 export function bar(share: number, options: Options = {}): HTMLElement {
   const made = element(
-      "span", {...options, class: "share-bar " + (options.class ?? ""), attributes: {"aria-hidden": "true"}});
-  made.style.setProperty("--share", String(Math.max(0, Math.min(1, Number.isFinite(share) ? share : 0))));
+      'span', {...options, class: 'share-bar ' + (options.class ?? ''), attributes: {'aria-hidden': 'true'}});
+  made.style.setProperty('--share', String(Math.max(0, Math.min(1, Number.isFinite(share) ? share : 0))));
   return made;
 }

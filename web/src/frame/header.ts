@@ -22,7 +22,7 @@ function tilesOf(current: Current, process: Process): Tile[] {
   const out: Tile[] = [];
   for (const memory of memoriesOf(process)) {
     const leading = leadingPeak(process, memory);
-    const live = peakOf(process, memory, "live");
+    const live = peakOf(process, memory, 'live');
     for (const peak of new Set([leading, live])) {
       if (peak === null || peak.bytes <= 0) continue;
       out.push({
@@ -33,7 +33,7 @@ function tilesOf(current: Current, process: Process): Tile[] {
         lane: laneOf(current.info, memory, peak.measure)
       });
     }
-    for (const measure of ["reserved", "used"] as const) {
+    for (const measure of ['reserved', 'used'] as const) {
       const peak = peakOf(process, memory, measure);
       if (peak !== null && peak.bytes > 0)
         out.push({
@@ -46,22 +46,22 @@ function tilesOf(current: Current, process: Process): Tile[] {
     }
   }
   const resident = highestResident(process);
-  const sampled = peakOf(process, "host", "rss");
+  const sampled = peakOf(process, 'host', 'rss');
   if (resident > 0)
-    out.push({title: "resident memory", bytes: resident, note: "at most", t: sampled?.t ?? null, lane: -1});
+    out.push({title: 'resident memory', bytes: resident, note: 'at most', t: sampled?.t ?? null, lane: -1});
   return out;
 }
 
 function tile(app: App, current: Current, from: Tile): HTMLElement {
   const parts = [
-    element("span", {class: "title", text: from.title}), bytes(from.bytes),
-    element("span", {class: "note", text: from.note})
+    element('span', {class: 'title', text: from.title}), bytes(from.bytes),
+    element('span', {class: 'note', text: from.note})
   ];
   const t = from.t;
-  if (t === null) return element("div", {class: "tile"}, parts);
+  if (t === null) return element('div', {class: 'tile'}, parts);
   const made = button(
-      "", () => goTo(app, current.index, t * 1e9, from.lane),
-      {class: "tile", title: `Shows the peak at ${duration(t)} in the timeline`});
+      '', () => goTo(app, current.index, t * 1e9, from.lane),
+      {class: 'tile', title: `Shows the peak at ${duration(t)} in the timeline`});
   made.append(...parts);
   return made;
 }
@@ -71,7 +71,7 @@ function lanesOf(current: Current): Tile[] {
   return current.info.lanes.map((lane, index) => ({
                                   title: laneWords(lane.memory, lane.measure),
                                   bytes: lane.peak.bytes,
-                                  note: "at most",
+                                  note: 'at most',
                                   t: lane.peak.t / 1e9,
                                   lane: index
                                 }));
@@ -84,44 +84,44 @@ function badge(process: Process): HTMLElement {
   const end = snapshot ? "PyTorch's memory snapshot" : endWords(process.end);
   const text = `${end} after ${duration(process.duration)}`;
   const mark =
-      element("span", {class: "shape", text: well ? "\u25cf" : "\u25b2", attributes: {"aria-hidden": "true"}});
+      element('span', {class: 'shape', text: well ? '\u25cf' : '\u25b2', attributes: {'aria-hidden': 'true'}});
   return element(
-      "span", {class: `badge ${well ? "well" : "ill"}`, title: process.end.evidence.join("\n")},
-      [mark, " " + text]);
+      'span', {class: `badge ${well ? "well" : "ill"}`, title: process.end.evidence.join('\n')},
+      [mark, ' ' + text]);
 }
 
 function factsOf(current: Current): HTMLElement {
   const {report, info} = current;
-  const line = element("p", {class: "facts"});
+  const line = element('p', {class: 'facts'});
   if (report !== null) {
     line.append(badge(report));
-    if (report.pid !== 0) line.append(element("span", {text: `pid ${report.pid}`}));
-    if (report.rank !== null) line.append(element("span", {text: `rank ${report.rank}`}));
-    if (report.kind !== "main") line.append(name(report.kind));
-    if (report.host !== "") line.append(name("on " + report.host, 60));
+    if (report.pid !== 0) line.append(element('span', {text: `pid ${report.pid}`}));
+    if (report.rank !== null) line.append(element('span', {text: `rank ${report.rank}`}));
+    if (report.kind !== 'main') line.append(name(report.kind));
+    if (report.host !== '') line.append(name('on ' + report.host, 60));
     for (const device of report.devices) line.append(name(`${memoryWords(device.memory)}: ${device.name}`, 60));
   }
   const all = info.rows >= info.events;
   const stored = all ?
       `all ${count(info.events)} events are stored` :
       `single events: ${count(info.rows)} of ${count(info.events)}, in ${count(info.windows.length)} windows`;
-  line.append(element("span", {class: "muted", text: stored}));
+  line.append(element('span', {class: 'muted', text: stored}));
   if (report !== null && report.trace.lost_events > 0)
-    line.append(element("strong", {text: `${count(report.trace.lost_events)} events were lost`}));
+    line.append(element('strong', {text: `${count(report.trace.lost_events)} events were lost`}));
   return line;
 }
 
 function processSwitch(app: App): HTMLElement|null {
   const {processes, mode} = app.page.info;
   if (processes.length < 2) return null;
-  const select = element("select", {attributes: {id: "process", "aria-label": "Process"}});
+  const select = element('select', {attributes: {id: 'process', 'aria-label': 'Process'}});
   processes.forEach((one, index) => {
-    const side = mode === "diff" ? ["A: ", "B: "][index] ?? "" : "";
-    const option = element("option", {attributes: {value: String(index)}});
-    option.append(side, name(one.name, 80).textContent ?? "");
+    const side = mode === 'diff' ? ['A: ', 'B: '][index] ?? '' : '';
+    const option = element('option', {attributes: {value: String(index)}});
+    option.append(side, name(one.name, 80).textContent ?? '');
     select.append(option);
   });
-  select.addEventListener("change", () => {
+  select.addEventListener('change', () => {
     const process = Number(select.value);
     const info = processes[process];
     const lane = Math.max(0, info.lanes.findIndex((one) => one.leads));
@@ -137,39 +137,39 @@ function processSwitch(app: App): HTMLElement|null {
     });
   });
   return element(
-      "label", {class: "field"}, [element("span", {text: mode === "diff" ? "Side" : "Process"}), select]);
+      'label', {class: 'field'}, [element('span', {text: mode === 'diff' ? 'Side' : 'Process'}), select]);
 }
 
 export function header(app: App): View {
-  const root = element("header", {class: "head"});
-  const title = element("h1");
-  const facts = element("div");
-  const tiles = element("div", {class: "tiles", attributes: {role: "group", "aria-label": "Highest levels"}});
+  const root = element('header', {class: 'head'});
+  const title = element('h1');
+  const facts = element('div');
+  const tiles = element('div', {class: 'tiles', attributes: {role: 'group', 'aria-label': 'Highest levels'}});
   const processes = processSwitch(app);
-  const switches = element("div", {class: "switches"});
+  const switches = element('div', {class: 'switches'});
   if (processes !== null) switches.append(processes);
   switches.append(themeSwitch(app));
-  const mark = element("span", {class: "mark", text: "memtrace", title: `memtrace ${app.page.info.version}`});
-  root.append(element("div", {class: "line"}, [mark, title, switches]), facts, tiles);
-  addEventListener("keydown", (event) => {
+  const mark = element('span', {class: 'mark', text: 'memtrace', title: `memtrace ${app.page.info.version}`});
+  root.append(element('div', {class: 'line'}, [mark, title, switches]), facts, tiles);
+  addEventListener('keydown', (event) => {
     const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
-    if (event.key === "?" && !typing && !event.ctrlKey && !event.metaKey) app.go({tab: "help"});
+    if (event.key === '?' && !typing && !event.ctrlKey && !event.metaKey) app.go({tab: 'help'});
   });
   const attempt = documentsOf(app.page).report?.job.attempt ?? 1;
   let shown = -1;
   return {
     element: root,
     update(state) {
-      const select = processes?.querySelector("select");
+      const select = processes?.querySelector('select');
       if (select !== null && select !== undefined) select.value = String(state.process);
       if (shown === state.process) return;
       shown = state.process;
       const current = currentOf(app.page, state.process);
       const {report} = current;
       title.replaceChildren(name(report === null ? current.info.name : programName(report), 80));
-      title.title = report === null ? "" : report.argv.join(" ").slice(0, 2000);
+      title.title = report === null ? '' : report.argv.join(' ').slice(0, 2000);
       facts.replaceChildren(factsOf(current));
-      if (attempt > 1) facts.append(element("p", {class: "muted", text: `attempt ${attempt} of this job`}));
+      if (attempt > 1) facts.append(element('p', {class: 'muted', text: `attempt ${attempt} of this job`}));
       const list = report === null ? lanesOf(current) : tilesOf(current, report);
       tiles.replaceChildren(...list.map((one) => tile(app, current, one)));
     }

@@ -3,28 +3,28 @@
 import type {App} from '../state/app';
 import {element} from '../dom/element';
 
-type Theme = "auto"|"light"|"dark";
+type Theme = 'auto'|'light'|'dark';
 interface Named {
   readonly value: Theme;
   readonly title: string;
 }
 const THEMES: readonly Named[] =
-    [{value: "auto", title: "System"}, {value: "light", title: "Light"}, {value: "dark", title: "Dark"}];
-const KEY = "memtrace.theme";
+    [{value: 'auto', title: 'System'}, {value: 'light', title: 'Light'}, {value: 'dark', title: 'Dark'}];
+const KEY = 'memtrace.theme';
 
 // A browser may refuse storage to a file on disk: then the choice lasts until the page is closed.
 function stored(): Theme {
   try {
     const value = localStorage.getItem(KEY);
-    return value === "light" || value === "dark" ? value : "auto";
+    return value === 'light' || value === 'dark' ? value : 'auto';
   } catch {
-    return "auto";
+    return 'auto';
   }
 }
 
 function store(theme: Theme): void {
   try {
-    if (theme === "auto")
+    if (theme === 'auto')
       localStorage.removeItem(KEY);
     else
       localStorage.setItem(KEY, theme);
@@ -34,22 +34,22 @@ function store(theme: Theme): void {
 }
 
 function apply(theme: Theme): void {
-  if (theme === "auto")
+  if (theme === 'auto')
     delete document.documentElement.dataset.theme;
   else
     document.documentElement.dataset.theme = theme;
 }
 
 export function themeSwitch(app: App): HTMLElement {
-  const select = element("select", {attributes: {id: "theme", "aria-label": "Colours"}});
-  for (const {value, title} of THEMES) select.append(element("option", {text: title, attributes: {value}}));
+  const select = element('select', {attributes: {id: 'theme', 'aria-label': 'Colours'}});
+  for (const {value, title} of THEMES) select.append(element('option', {text: title, attributes: {value}}));
   select.value = stored();
   apply(stored());
-  select.addEventListener("change", () => {
+  select.addEventListener('change', () => {
     const theme = select.value as Theme;
     apply(theme);
     store(theme);
     app.redraw();
   });
-  return element("label", {class: "field"}, [element("span", {text: "Colours"}), select]);
+  return element('label', {class: 'field'}, [element('span', {text: 'Colours'}), select]);
 }

@@ -7,7 +7,7 @@ import {SiteNamer} from './holders';
 import {sameProcess} from './levels';
 
 function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
+  return typeof value === 'object' && value !== null;
 }
 
 function withProcesses(value: unknown): ReportDocument|null {

@@ -6,7 +6,7 @@ export interface Frame {
   file: string;
   line: number; // 0: unknown
   module: string;
-  lang: "python"|"native";
+  lang: 'python'|'native';
   own?: boolean; // true: the user's own code
 }
 
@@ -16,7 +16,7 @@ export interface Site {
   frames?: Frame[]; // innermost first
 }
 
-export type Step = number|"steady"|null;
+export type Step = number|'steady'|null;
 
 export interface Row {
   bytes: number;
@@ -29,7 +29,7 @@ export interface Row {
   born_phase: string|null;
   born_step: number|null;
   lifetime: number|null;
-  how: "measured"|"sampled";
+  how: 'measured'|'sampled';
   resident?: number;
   untouched?: number; // bytes of address space that was reserved and never touched
   error?: number;
@@ -65,7 +65,7 @@ export interface PhaseRow extends Partial<Levels> {
   at_peak?: Row[];
 }
 
-export type Measure = "live"|"tensor"|"reserved"|"used"|"rss";
+export type Measure = 'live'|'tensor'|'reserved'|'used'|'rss';
 
 export interface Peak {
   memory: string;
@@ -81,13 +81,13 @@ export interface Peak {
 export interface LedgerRow {
   name: string;
   bytes: number;
-  how: "measured"|"sampled";
+  how: 'measured'|'sampled';
   given?: number;
   parts?: number;
 }
 
 export interface Ledger {
-  scope: "process"|"family"|"cgroup"|"node"|"device";
+  scope: 'process'|'family'|'cgroup'|'node'|'device';
   memory: string;
   at: string;
   t?: number;
@@ -109,7 +109,7 @@ export interface Finding {
   bytes_at_peak?: number|null;
   bytes_at_end?: number|null;
   saving?: {measure: Measure; bytes: number}|null;
-  confidence: "certain"|"likely";
+  confidence: 'certain'|'likely';
   evidence: string[];
   remedy: string;
   no_remedy?: string|null;
@@ -117,7 +117,7 @@ export interface Finding {
 }
 
 export interface End {
-  how: "exit"|"signal"|"oom_kill"|"killed_by_manager"|"exec"|"running"|"unknown";
+  how: 'exit'|'signal'|'oom_kill'|'killed_by_manager'|'exec'|'running'|'unknown';
   code: number|null;
   evidence: string[];
 }
@@ -199,7 +199,7 @@ export interface ParameterRow {
   per_parameter: number;
   theory: number|null;
   kept: boolean;
-  state: "live"|"kept_by_malloc"|"kept_by_pinned_cache"|"freed";
+  state: 'live'|'kept_by_malloc'|'kept_by_pinned_cache'|'freed';
   phase: string|null;
   step: number|null;
   site: Site|null;
@@ -227,7 +227,7 @@ export interface DiffRow {
   role: string;
   kind: string|null;
   site: Site|null;
-  how?: "measured"|"sampled";
+  how?: 'measured'|'sampled';
   error?: number;
 }
 

@@ -12,7 +12,7 @@ export interface Drift {
 /** Returns the steps of a process in one lane, or null if the page has none. */
 export function driftOf(block: Block, process: number, lane: number): Drift|null {
   const name = (part: string) => `p${process}.step.${part}`;
-  const parts = ["number", "start", "end", `lane${lane}`];
+  const parts = ['number', 'start', 'end', `lane${lane}`];
   if (!parts.every((part) => block.has(name(part)))) return null;
   const [number, start, end, level] = parts.map((part) => block.i64(name(part)));
   const same = number.length === start.length && number.length === end.length && number.length === level.length;

@@ -5,7 +5,7 @@ import {bandOf, useOf} from '../wording/labels';
 import {Frame, Process, Row} from './document';
 import {allocatorOf, framesOf, namesOf, ownerOf, SiteNames} from './sites';
 
-export type HolderKey = "line"|"site"|"role"|"phase";
+export type HolderKey = 'line'|'site'|'role'|'phase';
 
 export interface Holder {
   use: string;
@@ -36,10 +36,10 @@ export class SiteNamer {
     this.scripts = scriptsOf(process);
   }
 
-  framesOf(row: {site: Row["site"]}): readonly Frame[] { return framesOf(this.process, row.site); }
+  framesOf(row: {site: Row['site']}): readonly Frame[] { return framesOf(this.process, row.site); }
 
-  namesOf(row: {site: Row["site"]}): SiteNames {
-    const id = row.site?.id ?? "";
+  namesOf(row: {site: Row['site']}): SiteNames {
+    const id = row.site?.id ?? '';
     let found = this.names.get(id);
     if (found === undefined || row.site?.frames !== undefined) {
       found = namesOf(this.framesOf(row), this.scripts);
@@ -50,17 +50,17 @@ export class SiteNamer {
 
   /** Returns what the blocks of a row are, as "optimizer state" or "mapping", and the band of their colour. */
   useOf(row: Row, ofTensors: boolean): {use: string; band: string} {
-    if (isRest(row) && (row.blocks === 0 || row.kind === null)) return {use: "small blocks", band: "unattributed"};
-    const owner = this.mayHaveOwner(row, ofTensors) ? ownerOf(this.framesOf(row)) : "";
-    if (owner === "model") return {use: owner, band: bandOf({role: "parameter"})};
-    if (owner !== "") return {use: owner, band: bandOf({role: "staging"})};
+    if (isRest(row) && (row.blocks === 0 || row.kind === null)) return {use: 'small blocks', band: 'unattributed'};
+    const owner = this.mayHaveOwner(row, ofTensors) ? ownerOf(this.framesOf(row)) : '';
+    if (owner === 'model') return {use: owner, band: bandOf({role: 'parameter'})};
+    if (owner !== '') return {use: owner, band: bandOf({role: 'staging'})};
     return {use: useOf(row, ofTensors), band: bandOf(row, ofTensors)};
   }
 
   private mayHaveOwner(row: Row, ofTensors: boolean): boolean {
-    if (row.born_phase !== "load") return false;
-    return row.role === "unknown" ? ofTensors :
-                                    this.atDeath && (row.role === "staging" || row.role === "parameter");
+    if (row.born_phase !== 'load') return false;
+    return row.role === 'unknown' ? ofTensors :
+                                    this.atDeath && (row.role === 'staging' || row.role === 'parameter');
   }
 }
 
@@ -71,21 +71,21 @@ export class SiteNamer {
 export function isRest(row: Row): boolean { return row.site === null && row.born_phase === null; }
 
 /** Returns the Python files among the arguments: the first one is the program. */
-export function scriptsOf(process: Pick<Process, "argv">|null): readonly string[] {
-  return process?.argv.filter((argument) => argument.endsWith(".py")).slice(0, 1) ?? [];
+export function scriptsOf(process: Pick<Process, 'argv'>|null): readonly string[] {
+  return process?.argv.filter((argument) => argument.endsWith('.py')).slice(0, 1) ?? [];
 }
 
 function keyOf(by: HolderKey, holder: Holder, row: Row): string {
   switch (by) {
-    case "line":
+    case 'line':
       return [
-        holder.use, holder.line === "" ? "site " + holder.allocator : holder.line, row.born_phase, row.how
-      ].join("\n");
-    case "site":
-      return [holder.use, row.site?.id, row.born_phase, row.how].join("\n");
-    case "role":
+        holder.use, holder.line === '' ? 'site ' + holder.allocator : holder.line, row.born_phase, row.how
+      ].join('\n');
+    case 'site':
+      return [holder.use, row.site?.id, row.born_phase, row.how].join('\n');
+    case 'role':
       return holder.use;
-    case "phase":
+    case 'phase':
       return String(row.born_phase);
   }
 }
@@ -102,7 +102,7 @@ function holderOf(namer: SiteNamer, row: Row, ofTensors: boolean): Holder {
     lastStep: row.born_step,
     bytes: row.bytes,
     blocks: row.blocks,
-    sampled: row.how === "sampled",
+    sampled: row.how === 'sampled',
     error: row.error ?? 0,
     rest: isRest(row),
     reserved: false,
@@ -115,7 +115,7 @@ function holderOf(namer: SiteNamer, row: Row, ofTensors: boolean): Holder {
 function partsOf(namer: SiteNamer, row: Row, ofTensors: boolean): Holder[] {
   const untouched = row.untouched ?? 0, one = holderOf(namer, row, ofTensors);
   if (untouched === 0) return [one];
-  const reserved = {...one, use: "reserved, never touched", band: "unattributed", bytes: untouched, reserved: true};
+  const reserved = {...one, use: 'reserved, never touched', band: 'unattributed', bytes: untouched, reserved: true};
   one.bytes -= untouched;
   return one.bytes === 0 ? [reserved] : [one, {...reserved, blocks: 0}];
 }
@@ -153,7 +153,7 @@ function add(sum: Holder, one: Holder, row: Row): void {
   sum.rest = sum.rest && one.rest;
   sum.reserved = sum.reserved && one.reserved;
   if (sum.phase !== one.phase) sum.phase = null;
-  if (sum.line !== one.line) sum.line = "";
+  if (sum.line !== one.line) sum.line = '';
   sum.firstStep = least(sum.firstStep, row.born_step);
   sum.lastStep = sum.lastStep === null ? row.born_step : Math.max(sum.lastStep, row.born_step ?? 0);
   sum.rows.push(row);

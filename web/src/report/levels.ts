@@ -13,8 +13,8 @@ export function touchedBytes(peak: Peak): number { return peak.bytes - (peak.res
 /** Returns the memories of a process, host first. */
 export function memoriesOf(process: Process): string[] {
   return [...new Set(process.peaks.map((peak) => peak.memory))].sort(
-      (a, b) => a === "host" ? -1 :
-          b === "host"       ? 1 :
+      (a, b) => a === 'host' ? -1 :
+          b === 'host'       ? 1 :
           a < b              ? -1 :
           a > b              ? 1 :
                                0);
@@ -22,8 +22,8 @@ export function memoriesOf(process: Process): string[] {
 
 /** Returns the peak that the report leads with in one memory: of tensors if they are at least half of it. */
 export function leadingPeak(process: Process, memory: string): Peak|null {
-  const live = peakOf(process, memory, "live");
-  const tensor = peakOf(process, memory, "tensor");
+  const live = peakOf(process, memory, 'live');
+  const tensor = peakOf(process, memory, 'tensor');
   if (live === null) return tensor;
   const tensorsLead = tensor !== null && tensor.bytes > 0 && tensor.bytes >= Math.floor(touchedBytes(live) / 2);
   return tensorsLead ? tensor : live;
@@ -35,8 +35,8 @@ export function ledgerOf(process: Process, scope: string, at: string): Ledger|nu
 
 /** Returns the most resident bytes that the process had; 0: not known. */
 export function highestResident(process: Process): number {
-  const ledger = ledgerOf(process, "process", "peak_rss");
-  const sampled = peakOf(process, "host", "rss")?.bytes ?? 0;
+  const ledger = ledgerOf(process, 'process', 'peak_rss');
+  const sampled = peakOf(process, 'host', 'rss')?.bytes ?? 0;
   return Math.max(sampled, ledger?.total ?? 0, ledger?.high_water ?? 0);
 }
 
@@ -56,13 +56,13 @@ export interface PhaseLevels {
 }
 
 /** Returns the rows of `phases` in one memory that have levels by one measure, in the document's order. */
-export function phaseLevels(process: Process, memory: string, measure: "live"|"tensor"): PhaseLevels[] {
+export function phaseLevels(process: Process, memory: string, measure: 'live'|'tensor'): PhaseLevels[] {
   const out: PhaseLevels[] = [];
   for (const row of process.phases) {
     if (row.memory !== memory || row.count === 0 || row.peak_live === undefined) continue;
-    const levels = measure === "tensor" ? row.tensor : (row as Levels);
+    const levels = measure === 'tensor' ? row.tensor : (row as Levels);
     if (levels === null || levels === undefined || levels.peak_live === 0) continue;
-    out.push({row, levels, atPeak: (measure === "tensor" ? row.tensor?.at_peak : row.at_peak) ?? []});
+    out.push({row, levels, atPeak: (measure === 'tensor' ? row.tensor?.at_peak : row.at_peak) ?? []});
   }
   return out;
 }
@@ -76,7 +76,7 @@ export function stepsOf(process: Process): Step[] {
 export function largestRole(of: PhaseLevels): {role: string; bytes: number}|null {
   const {phase, step, bucket} = of.row;
   const [first, last] = bucket ?? [step, step];
-  const own = (row: Row) => row.role !== "unknown" && row.born_phase === phase &&
+  const own = (row: Row) => row.role !== 'unknown' && row.born_phase === phase &&
       (step === null ||
        (row.born_step !== null && row.born_step >= Number(first) && row.born_step <= Number(last)));
   const sums = new Map<string, number>();

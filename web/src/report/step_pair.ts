@@ -13,19 +13,19 @@ export interface PhasePair {
  * Returns the steps with levels in one memory: numbers upwards, "steady" last. Time outside of steps is no
  * step.
  */
-export function comparableSteps(process: Process, memory: string, measure: "live"|"tensor"): Step[] {
+export function comparableSteps(process: Process, memory: string, measure: 'live'|'tensor'): Step[] {
   const all = new Set(phaseLevels(process, memory, measure).map((one) => one.row.step));
-  const numbers = [...all].filter((one): one is number => typeof one === "number").sort((a, b) => a - b);
-  return all.has("steady") ? [...numbers, "steady"] : numbers;
+  const numbers = [...all].filter((one): one is number => typeof one === 'number').sort((a, b) => a - b);
+  return all.has('steady') ? [...numbers, 'steady'] : numbers;
 }
 
 /** Returns the phases of both steps; a phase that one of them lacks has null there. */
 export function phasePairs(
-    process: Process, memory: string, measure: "live"|"tensor", a: Step, b: Step): PhasePair[] {
+    process: Process, memory: string, measure: 'live'|'tensor', a: Step, b: Step): PhasePair[] {
   const all = phaseLevels(process, memory, measure);
   const left = all.filter((one) => one.row.step === a);
   const right = all.filter((one) => one.row.step === b);
-  const key = (one: PhaseLevels) => one.row.path.join("\n");
+  const key = (one: PhaseLevels) => one.row.path.join('\n');
   const rights = new Map(right.map((one) => [key(one), one]));
   const pairs: PhasePair[] = left.map((one) => ({path: one.row.path, a: one, b: rights.get(key(one)) ?? null}));
   const lefts = new Set(left.map(key));

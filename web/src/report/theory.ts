@@ -7,12 +7,12 @@ import {ExplainDocument, ParameterRow} from './document';
 
 /** Names of buffers such as "exp_avg" stay as they are. */
 export function nameOf(row: ParameterRow): string {
-  return row.name.includes("exp_avg") || row.role === "buffer" ? row.name : wordsOf(row.name);
+  return row.name.includes('exp_avg') || row.role === 'buffer' ? row.name : wordsOf(row.name);
 }
 
 /** Returns "20.38 bytes per parameter kept, theory 16.00: +4.38 kept by malloc". */
 export function headline(document: ExplainDocument): string {
-  if (document.kept === undefined) return "";
+  if (document.kept === undefined) return '';
   let text = `${fixed(document.kept, 2)} bytes per parameter kept`;
   if (document.theory === null || document.theory === undefined) return text;
   text += `, theory ${fixed(document.theory, 2)}`;
@@ -25,5 +25,5 @@ export function headline(document: ExplainDocument): string {
           .map(
               ([what, value], index) =>
                   `${index === 0 ? ":" : ","} ${value > 0 ? "+" : ""}${fixed(value, 2)} ${what}`)
-          .join("");
+          .join('');
 }

@@ -13,14 +13,14 @@ export async function copy(text: string): Promise<boolean> {
 // The older way needs a selected text field in the page.
 function copyBySelection(text: string): boolean {
   const before = document.activeElement;
-  const field = document.createElement("textarea");
+  const field = document.createElement('textarea');
   field.value = text;
-  field.className = "unseen";
+  field.className = 'unseen';
   document.body.append(field);
   field.select();
   let copied = false;
   try {
-    copied = document.execCommand("copy");
+    copied = document.execCommand('copy');
   } catch {
     copied = false;
   }

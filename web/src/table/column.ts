@@ -38,7 +38,7 @@ export function bytesColumn<T>(
     title: string, unit: Unit, of: (row: T) => number | null, more: More = {}): Column<T> {
   const fill = (cell: HTMLTableCellElement, row: T) => {
     const amount = of(row);
-    putBytes(cell, amount, amount === null ? "" : inUnit(amount, unit));
+    putBytes(cell, amount, amount === null ? '' : inUnit(amount, unit));
   };
   return {title, number: true, key: of, fill, ...more};
 }
@@ -49,7 +49,7 @@ export function changeColumn<T>(title: string, unit: Unit, of: (row: T) => numbe
     const amount = of(row);
     const shown = signedInUnit(amount, unit);
     putBytes(cell, amount, shown);
-    cell.classList.add(shown.startsWith("+") ? "grew" : shown.startsWith("-") ? "shrank" : "same");
+    cell.classList.add(shown.startsWith('+') ? 'grew' : shown.startsWith('-') ? 'shrank' : 'same');
   };
   return {title, number: true, key: of, fill, ...more};
 }
@@ -59,7 +59,7 @@ export function signedColumn<T>(
     title: string, unit: Unit, of: (row: T) => number | null, more: More = {}): Column<T> {
   const fill = (cell: HTMLTableCellElement, row: T) => {
     const amount = of(row);
-    putBytes(cell, amount, amount === null ? "" : signedInUnit(amount, unit));
+    putBytes(cell, amount, amount === null ? '' : signedInUnit(amount, unit));
   };
   return {title, number: true, key: of, fill, ...more};
 }
@@ -68,7 +68,7 @@ export function numberColumn<T>(
     title: string, digits: number, of: (row: T) => number | null, more: More = {}): Column<T> {
   const fill = (cell: HTMLTableCellElement, row: T) => {
     const value = of(row);
-    cell.textContent = value === null ? "" : fixed(value, digits);
+    cell.textContent = value === null ? '' : fixed(value, digits);
   };
   return {title, number: true, key: of, fill, ...more};
 }

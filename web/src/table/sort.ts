@@ -4,14 +4,14 @@ export type Key = string|number|null;
 
 /** True for a cell without content. */
 export function isEmpty(key: Key): boolean {
-  return key === null || key === "" || (typeof key === "number" && Number.isNaN(key));
+  return key === null || key === '' || (typeof key === 'number' && Number.isNaN(key));
 }
 
 // Returns the order of two cells that are not empty: numbers before texts, and texts by their code units, which
 // are the same on every machine.
 function compare(a: Key, b: Key): number {
-  if (typeof a === "number" && typeof b === "number") return a - b;
-  if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  if (typeof a !== typeof b) return typeof a === 'number' ? -1 : 1;
   const x = a as string, y = b as string;
   return x < y ? -1 : x > y ? 1 : 0;
 }

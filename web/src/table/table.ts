@@ -48,9 +48,9 @@ function withoutEmpty<T>(options: TableOptions<T>): TableOptions<T> {
 }
 
 class Table<T> {
-  readonly element = element("div", {class: "table"});
+  readonly element = element('div', {class: 'table'});
   private readonly options: TableOptions<T>;
-  private readonly body = element("tbody");
+  private readonly body = element('tbody');
   private readonly headings: HTMLTableCellElement[] = [];
   private column: number|null;
   private descending: boolean;
@@ -63,59 +63,59 @@ class Table<T> {
     this.column = options.sort?.column ?? null;
     this.descending = options.sort?.descending ?? false;
     this.ordered = options.rows;
-    const caption = element("caption", {text: options.caption});
+    const caption = element('caption', {text: options.caption});
     const whole = element(
-        "table", options.id === undefined ? {} : {attributes: {id: options.id}},
+        'table', options.id === undefined ? {} : {attributes: {id: options.id}},
         [caption, this.head(), this.body]);
     if (options.footer !== undefined) whole.append(this.foot(options.footer));
     // A region that can be scrolled sideways needs the keyboard.
     const region = element(
-        "div", {class: "scroll", attributes: {tabindex: "0", role: "region", "aria-label": options.caption}},
+        'div', {class: 'scroll', attributes: {tabindex: '0', role: 'region', 'aria-label': options.caption}},
         [whole]);
     this.element.append(this.tools(), region);
     this.sort();
   }
 
   private tools(): HTMLElement {
-    const tell = element("span", {class: "told", attributes: {"aria-live": "polite"}});
+    const tell = element('span', {class: 'told', attributes: {'aria-live': 'polite'}});
     const take = async () => {
       const done = await copy(this.text());
       tell.textContent =
-          done ? `Copied ${count(this.ordered.length)} rows` : "The browser does not allow the copy";
+          done ? `Copied ${count(this.ordered.length)} rows` : 'The browser does not allow the copy';
     };
     return element(
-        "div", {class: "tools"},
-        [tell, button("Copy as TSV", () => void take(), {title: "Copies all rows, with exact bytes"})]);
+        'div', {class: 'tools'},
+        [tell, button('Copy as TSV', () => void take(), {title: 'Copies all rows, with exact bytes'})]);
   }
 
   private text(): string {
-    const columns = this.options.columns.filter((one) => one.class !== "bars");
+    const columns = this.options.columns.filter((one) => one.class !== 'bars');
     return tsv(columns.map((one) => one.title), this.ordered.map((row) => columns.map((one) => one.key(row))));
   }
 
   private head(): HTMLElement {
-    const row = element("tr");
+    const row = element('tr');
     this.options.columns.forEach((column, index) => {
-      const css = column.number === true ? "number" : column.class ?? "";
-      const heading = element("th", {class: css, attributes: {scope: "col"}});
+      const css = column.number === true ? 'number' : column.class ?? '';
+      const heading = element('th', {class: css, attributes: {scope: 'col'}});
       // A column of bars repeats figures that have a heading of their own.
-      if (column.title === "")
-        heading.setAttribute("aria-hidden", "true");
+      if (column.title === '')
+        heading.setAttribute('aria-hidden', 'true');
       else
-        heading.append(button(column.title, () => this.choose(index), {class: "sort", title: column.hint}));
+        heading.append(button(column.title, () => this.choose(index), {class: 'sort', title: column.hint}));
       this.headings.push(heading);
       row.append(heading);
     });
-    return element("thead", {}, [row]);
+    return element('thead', {}, [row]);
   }
 
   private foot(rows: readonly Footer[]): HTMLElement {
-    const foot = element("tfoot");
+    const foot = element('tfoot');
     for (const footer of rows) {
-      const row = element("tr", {class: footer.class});
-      row.append(element("th", {text: footer.title, attributes: {scope: "row"}}));
+      const row = element('tr', {class: footer.class});
+      row.append(element('th', {text: footer.title, attributes: {scope: 'row'}}));
       this.options.columns.slice(1).forEach((column, index) => {
-        const cell = element("td", {class: column.number === true ? "number" : column.class ?? ""});
+        const cell = element('td', {class: column.number === true ? 'number' : column.class ?? ''});
         footer.fill[index]?.(cell);
         row.append(cell);
       });
@@ -129,7 +129,7 @@ class Table<T> {
     this.descending = this.column === index ? !this.descending : downwards;
     this.column = index;
     this.sort();
-    const words = this.descending ? "downwards" : "upwards";
+    const words = this.descending ? 'downwards' : 'upwards';
     this.options.announce?.(`Sorted by ${this.options.columns[index].title}, ${words}`);
   }
 
@@ -137,9 +137,9 @@ class Table<T> {
     const column = this.column === null ? null : this.options.columns[this.column];
     this.headings.forEach((heading, index) => {
       if (index === this.column)
-        heading.setAttribute("aria-sort", this.descending ? "descending" : "ascending");
+        heading.setAttribute('aria-sort', this.descending ? 'descending' : 'ascending');
       else
-        heading.removeAttribute("aria-sort");
+        heading.removeAttribute('aria-sort');
     });
     this.ordered = column === null ? this.options.rows :
                                      sorted(this.options.rows, (row) => column.key(row), this.descending);
@@ -152,13 +152,13 @@ class Table<T> {
     const left = this.ordered.length - this.shown;
     if (left > 0) rows.push(this.across(this.more(left)));
     if (this.ordered.length === 0)
-      rows.push(this.across(element("span", {text: this.options.empty ?? "none"})));
+      rows.push(this.across(element('span', {text: this.options.empty ?? 'none'})));
     this.body.replaceChildren(...rows);
   }
 
   private across(content: Node): HTMLElement {
-    const cell = element("td", {attributes: {colspan: String(this.options.columns.length)}}, [content]);
-    return element("tr", {class: "across"}, [cell]);
+    const cell = element('td', {attributes: {colspan: String(this.options.columns.length)}}, [content]);
+    return element('tr', {class: 'across'}, [cell]);
   }
 
   private more(left: number): HTMLElement {
@@ -169,10 +169,10 @@ class Table<T> {
   }
 
   private row(row: T): HTMLElement {
-    const line = element("tr", {class: this.options.rowClass?.(row)});
+    const line = element('tr', {class: this.options.rowClass?.(row)});
     this.options.columns.forEach((column, index) => {
-      const cell = index === 0 ? element("th", {attributes: {scope: "row"}}) : element("td");
-      cell.className = column.number === true ? "number" : column.class ?? "";
+      const cell = index === 0 ? element('th', {attributes: {scope: 'row'}}) : element('td');
+      cell.className = column.number === true ? 'number' : column.class ?? '';
       column.fill(cell, row);
       if (index === 0) this.addOpener(cell, line, row);
       line.append(cell);
@@ -185,21 +185,21 @@ class Table<T> {
     const make = this.options.details;
     if (make === undefined) return;
     if (this.options.opens?.(row) === false) {
-      cell.classList.add("closed"); // in line with the rows that open
+      cell.classList.add('closed'); // in line with the rows that open
       return;
     }
     let opened: HTMLElement|null = null;
-    const label = cell.textContent ?? "";
-    const opener = button("", () => {
-      const open = opener.getAttribute("aria-expanded") !== "true";
+    const label = cell.textContent ?? '';
+    const opener = button('', () => {
+      const open = opener.getAttribute('aria-expanded') !== 'true';
       if (open && opened === null) {
         opened = this.across(make(row));
-        opened.classList.add("details");
+        opened.classList.add('details');
         line.after(opened);
       }
       if (opened !== null) opened.hidden = !open;
-      opener.setAttribute("aria-expanded", String(open));
-    }, {class: "opener", attributes: {"aria-expanded": "false", "aria-label": `Details of ${label}`}});
+      opener.setAttribute('aria-expanded', String(open));
+    }, {class: 'opener', attributes: {'aria-expanded': 'false', 'aria-label': `Details of ${label}`}});
     cell.prepend(opener);
   }
 }

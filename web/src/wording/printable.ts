@@ -7,12 +7,12 @@ const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u206
 const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(^|[^\ud800-\udbff])[\udc00-\udfff]/g;
 
 function escaped(character: string): string {
-  return "\\u" + character.charCodeAt(0).toString(16).padStart(4, "0");
+  return '\\u' + character.charCodeAt(0).toString(16).padStart(4, '0');
 }
 
 /** Returns `name` with each unsafe character as an escape such as \u202e. */
 export function printable(name: string): string {
-  return name.replace(UNSAFE, escaped).replace(LONE, (_, before?: string) => (before ?? "") + "\ufffd");
+  return name.replace(UNSAFE, escaped).replace(LONE, (_, before?: string) => (before ?? '') + '\ufffd');
 }
 
 /**
@@ -23,6 +23,6 @@ export function clipped(name: string, most = 160): string {
   const characters = name.length <= most ? null : [...name];
   if (characters === null || characters.length <= most) return name;
   const head = Math.ceil((most - 1) * 0.6);
-  return characters.slice(0, head).join("") + "\u2026" +
-      characters.slice(characters.length - (most - 1 - head)).join("");
+  return characters.slice(0, head).join('') + '\u2026' +
+      characters.slice(characters.length - (most - 1 - head)).join('');
 }

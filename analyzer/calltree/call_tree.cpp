@@ -14,8 +14,7 @@ using symbols::SiteFrame;
 
 class TreeBuilder {
  public:
-  TreeBuilder(ProcessAnalysis& analysis, const TreeForm& form)
-      : analysis_(analysis), form_(form) {
+  TreeBuilder(ProcessAnalysis& analysis, const TreeForm& form) : analysis_(analysis), form_(form) {
     tree_.nodes.emplace_back();
   }
 

@@ -11,8 +11,8 @@ PROGRAMS = {
 }
 # More programs, which run only if MEMTRACE_TEST_SETTINGS=all. Each takes 7 to 30 s of CPU time.
 MORE = {
-    "clean.py": {"generate": 100, "averaged": 300, "mlp_sgd": 200, "cnn_adam": 150, "gpt": 200, "lbfgs": 150, "bert": 200, "compiled": 100,
-                 "encoder_rmsprop_accumulated": 200},
+    "clean.py": {"generate": 100, "averaged": 300, "mlp_sgd": 200, "cnn_adam": 150, "gpt": 200, "lbfgs": 150, "bert": 200,
+                 "compiled": 100, "encoder_rmsprop_accumulated": 200},
     "clean_more.py": {"gan": 150, "lstm": 200, "distilled": 90, "frozen": 90, "autoencoder": 150, "validated": 150,
                       "mapped": 150, "translated": 200},
 }

@@ -80,8 +80,7 @@ TEST(CallTree, SmallCallsShareALineAndTheSumStays) {
   EXPECT_EQ(line_texts(tree, lines), (LineTexts{"main 20", "work 20", "no stack 1", "main 4"}));
   EXPECT_EQ(sum_of_leaves(lines), held.total);
   for (const std::size_t depth : {1u, 2u, 3u})
-    EXPECT_EQ(sum_of_leaves(tree_lines(tree, {.least = kTreeMiB * 2, .depth = depth})), held.total)
-        << depth;
+    EXPECT_EQ(sum_of_leaves(tree_lines(tree, {.least = kTreeMiB * 2, .depth = depth})), held.total) << depth;
   EXPECT_EQ(tree_lines(tree, {.depth = 1}).size(), 4u);
 }
 

@@ -182,7 +182,8 @@ export class Flame {
   }
 
   private draw(state: ViewState, sums: FrameSums, colours: Palette, focused: boolean): void {
-    const context = this.canvas.begin(colours.background), {tree, total, start} = sums, {store} = this, width = this.canvas.width;
+    const context = this.canvas.begin(colours.background), {tree, total, start} = sums, {store} = this;
+    const {width} = this.canvas;
     const found = store.search(state.search);
     const matches = found === null ? null : shownMatches(store.tables, tree, found);
     const selected = store.node(state.selected);

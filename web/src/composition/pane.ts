@@ -6,7 +6,8 @@ import {bytes} from '../scale/bytes';
 import {duration, instant} from '../scale/time';
 import type {Composition} from '../store/composition';
 import {type ProcessStore, storeOf} from '../store/process_store';
-import {button, choice, make, say} from '../dom/make';
+import {choice} from '../dom/choice';
+import {button, element, say} from '../dom/element';
 import {Flame} from './flame';
 import {overview} from '../timeline/overview';
 import {laneName, plotModel} from '../timeline/plot_model';
@@ -16,17 +17,17 @@ import {Treemap} from './treemap';
 import {Twin} from './twin';
 
 export class CompositionPane {
-  readonly element = make('section', 'composition');
-  private readonly title = make('h2');
-  private readonly note = make('p', 'note');
-  private readonly lanes = make('select');
-  private readonly under = make('p', 'under muted');
+  readonly element = element('section', {class: 'composition'});
+  private readonly title = element('h2');
+  private readonly note = element('p', {class: 'note'});
+  private readonly lanes = element('select');
+  private readonly under = element('p', {class: 'under muted'});
   private readonly search: SearchBox;
   private readonly treemap: Treemap;
   private readonly flame: Flame;
   private readonly selection: Selection;
   private readonly twin: Twin;
-  private readonly body = make('div', 'composed');
+  private readonly body = element('div', {class: 'composed'});
   private readonly by;
   private readonly way;
   private readonly frames: HTMLButtonElement;
@@ -47,17 +48,17 @@ export class CompositionPane {
         'Flame graph', [['down', 'callers on top'], ['up', 'sites on top']],
         (way: 'down'|'up') => app.go({callers: way === 'up', focus: null}));
     this.frames = button(
-        'All frames', 'Show frames of the interpreter, the dispatcher and allocators',
-        () => app.go({allFrames: !app.state.allFrames, focus: null}));
-    this.tables = button('Table', 't', () => app.go({table: !app.state.table}));
-    this.unfocus = button('Leave focus', 'Escape', () => app.go({focus: null}));
+        'All frames', () => app.go({allFrames: !app.state.allFrames, focus: null}),
+        {title: 'Show frames of the interpreter, the dispatcher and allocators'});
+    this.tables = button('Table', () => app.go({table: !app.state.table}), {title: 't'});
+    this.unfocus = button('Leave focus', () => app.go({focus: null}), {title: 'Escape'});
     this.lanes.setAttribute('aria-label', 'Memory');
     this.lanes.addEventListener('change', () => app.go({lane: Number(this.lanes.value)}));
     this.assemble();
   }
 
   private assemble(): void {
-    const bar = make('div', 'bar'), left = make('div', 'graphs');
+    const bar = element('div', {class: 'bar'}), left = element('div', {class: 'graphs'});
     bar.append(
         this.lanes, this.by.element, this.way.element, this.frames, this.tables, this.unfocus,
         this.search.element);
@@ -109,7 +110,7 @@ export class CompositionPane {
 
   private choices(store: ProcessStore): void {
     this.lanes.replaceChildren(...store.info.lanes.map((_, i) => {
-      const option = make('option', '', laneName(store, i));
+      const option = element('option', {text: laneName(store, i)});
       option.value = String(i);
       return option;
     }));
@@ -148,10 +149,10 @@ function missing(state: ViewState): string {
 }
 
 function makeTab(app: App): View {
-  const element = make('div', 'tab-composition'), whole = overview(app), pane = new CompositionPane(app);
-  element.append(whole.element, pane.element);
+  const tab = element('div', {class: 'tab-composition'}), whole = overview(app), pane = new CompositionPane(app);
+  tab.append(whole.element, pane.element);
   return {
-    element,
+    element: tab,
     update(state) {
       whole.update(state);
       pane.update(state);

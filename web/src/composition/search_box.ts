@@ -4,12 +4,12 @@ import type {App, ViewState} from '../state/app';
 import {bytes} from '../scale/bytes';
 import {type ProcessStore, storeOf} from '../store/process_store';
 import {matchedBytes} from '../store/search';
-import {make, say} from '../dom/make';
+import {element, say} from '../dom/element';
 
 export class SearchBox {
-  readonly element = make('div', 'search');
-  private readonly field = make('input');
-  private readonly told = make('span', 'muted');
+  readonly element = element('div', {class: 'search'});
+  private readonly field = element('input');
+  private readonly told = element('span', {class: 'muted'});
 
   constructor(private readonly app: App) {
     const {field} = this;

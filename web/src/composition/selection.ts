@@ -8,7 +8,7 @@ import type {Composition} from '../store/composition';
 import {type ProcessStore, storeOf} from '../store/process_store';
 import {isHidden} from '../store/shown_tree';
 import {type Site, sitesAt} from '../store/sites';
-import {button, make} from '../dom/make';
+import {button, element} from '../dom/element';
 
 const PAUSE = 80; // ms
 const LARGEST = 10, MOST_FRAMES = 60;
@@ -54,7 +54,7 @@ function shares(map: ReadonlyMap<string, number>): string {
 }
 
 export class Selection {
-  readonly element = make('aside', 'selection');
+  readonly element = element('aside', {class: 'selection'});
   private key = '';
   private filled = -PAUSE;
   private waiting = 0;
@@ -85,32 +85,35 @@ export class Selection {
 
   private largest(store: ProcessStore, state: ViewState, composition: Composition): void {
     const sites = sitesAt(store.tables, store.sites(state.by), composition).filter((one) => one.node > 0);
-    const list = make('ol', 'sites');
+    const list = element('ol', {class: 'sites'});
     for (const site of sites.slice(0, LARGEST)) list.append(this.site(store, site, composition));
     const title = state.by === 'line' ? 'Largest lines of your code' : 'Largest sites';
-    this.element.replaceChildren(make('h3', '', title), list);
+    this.element.replaceChildren(element('h3', {text: title}), list);
     if (sites.length > LARGEST) {
-      this.element.append(make('p', 'muted', `${sites.length - LARGEST} more: press t for the table`));
+      const text = `${sites.length - LARGEST} more: press t for the table`;
+      this.element.append(element('p', {class: 'muted', text}));
     }
   }
 
   private site(store: ProcessStore, site: Site, composition: Composition): HTMLElement {
-    const item = make('li'), swatch = make('span', 'swatch'), name = make('span', 'name');
+    const item = element('li'), swatch = element('span', {class: 'swatch'}), name = element('span', {class: 'name'});
     swatch.dataset.band = store.tables.bands[site.band].replace(/ /g, '-');
     name.append(
-        make('span', 'function', tame(store.frames.name(site.node)).slice(0, 300)),
-        make('span', 'place', tame(store.frames.place(site.node)).slice(0, 300)));
-    const amount = make('span', 'amount', bytes(site.bytes));
-    const share = make('span', 'share', `${(100 * site.bytes / Math.max(1, composition.level)).toFixed(1)} %`);
-    const pick = button('', '', () => this.app.go({selected: site.node}));
+        element('span', {class: 'function', text: tame(store.frames.name(site.node)).slice(0, 300)}),
+        element('span', {class: 'place', text: tame(store.frames.place(site.node)).slice(0, 300)}));
+    const amount = element('span', {class: 'amount', text: bytes(site.bytes)});
+    const percent = (100 * site.bytes / Math.max(1, composition.level)).toFixed(1);
+    const share = element('span', {class: 'share', text: `${percent} %`});
+    const pick = button('', () => this.app.go({selected: site.node}));
     pick.append(swatch, name, amount, share);
     item.append(pick);
     return item;
   }
 
   private selected(store: ProcessStore, state: ViewState, composition: Composition, node: number): void {
-    const {frames} = store, sum = held(store, composition, node), facts = make('dl', 'facts');
-    const fact = (name: string, value: string) => facts.append(make('dt', '', name), make('dd', '', value));
+    const {frames} = store, sum = held(store, composition, node), facts = element('dl', {class: 'facts'});
+    const fact = (name: string, value: string) =>
+        facts.append(element('dt', {text: name}), element('dd', {text: value}));
     const share = (100 * sum.bytes / Math.max(1, composition.level)).toFixed(1);
     fact('live', `${bytes(sum.bytes)}, ${share} %`);
     fact('blocks', sum.blocks.toLocaleString('en'));
@@ -118,8 +121,8 @@ export class Selection {
       fact('holds', shares(sum.bands));
       fact('born in', shares(sum.phases));
     }
-    const heading = make('h3', '', tame(frames.name(node)).slice(0, 300));
-    const place = make('p', 'muted place', tame(frames.full(node)).slice(0, 500));
+    const heading = element('h3', {text: tame(frames.name(node)).slice(0, 300)});
+    const place = element('p', {class: 'muted place', text: tame(frames.full(node)).slice(0, 500)});
     const stack = frames.stack(sum.leaf > 0 ? sum.leaf : node);
     this.element.replaceChildren(
         heading, place, facts, this.stackTitle(sum), this.stack(store, state, stack, node),
@@ -129,14 +132,15 @@ export class Selection {
   private stackTitle(sum: Held): HTMLElement {
     const text = sum.paths > 1 ? `Largest of ${sum.paths.toLocaleString('en')} stacks, youngest frame first` :
                                  'Stack, youngest frame first';
-    return make('h4', '', text);
+    return element('h4', {text});
   }
 
   private stack(store: ProcessStore, state: ViewState, stack: readonly number[], node: number): HTMLElement {
-    const {frames} = store, list = make('ol', 'stack');
+    const {frames} = store, list = element('ol', {class: 'stack'});
     let folded = 0;
     const fold = () => {
-      if (folded > 0) list.append(make('li', 'muted', `${folded} hidden ${folded === 1 ? 'frame' : 'frames'}`));
+      const text = `${folded} hidden ${folded === 1 ? 'frame' : 'frames'}`;
+      if (folded > 0) list.append(element('li', {class: 'muted', text}));
       folded = 0;
     };
     for (const one of stack.slice(0, MOST_FRAMES)) {
@@ -145,10 +149,10 @@ export class Selection {
         continue;
       }
       fold();
-      const item = make('li'), pick = button('', '', () => this.app.go({selected: one}));
+      const item = element('li'), pick = button('', () => this.app.go({selected: one}));
       pick.append(
-          make('span', 'function', tame(frames.name(one)).slice(0, 300)),
-          make('span', 'place', tame(frames.place(one)).slice(0, 300)));
+          element('span', {class: 'function', text: tame(frames.name(one)).slice(0, 300)}),
+          element('span', {class: 'place', text: tame(frames.place(one)).slice(0, 300)}));
       if (frames.same(one, node)) pick.setAttribute('aria-current', 'true');
       if (frames.userLine(one) === one) pick.classList.add('own');
       item.append(pick);
@@ -156,17 +160,17 @@ export class Selection {
     }
     fold();
     if (stack.length > MOST_FRAMES)
-      list.append(make('li', 'muted', `${stack.length - MOST_FRAMES} more frames`));
+      list.append(element('li', {class: 'muted', text: `${stack.length - MOST_FRAMES} more frames`}));
     return list;
   }
 
   private actions(store: ProcessStore, stack: readonly number[]): HTMLElement {
-    const row = make('p', 'actions'), {frames} = store;
+    const row = element('p', {class: 'actions'}), {frames} = store;
     const text = () => stack.map((one) => `${frames.name(one)} ${frames.full(one)}`).join('\n');
-    const copy = button('Copy stack', '', () => {
+    const copy = button('Copy stack', () => {
       void navigator.clipboard?.writeText(text()).then(() => this.app.announce('copied'), () => undefined);
     });
-    const clear = button('Clear selection', 'Escape', () => this.app.go({selected: null}));
+    const clear = button('Clear selection', () => this.app.go({selected: null}), {title: 'Escape'});
     row.append(copy, clear);
     return row;
   }

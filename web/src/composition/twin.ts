@@ -6,12 +6,12 @@ import {bytes} from '../scale/bytes';
 import type {Composition} from '../store/composition';
 import {type ProcessStore, storeOf} from '../store/process_store';
 import {restName, sitesAt} from '../store/sites';
-import {make, plainTable} from '../dom/make';
+import {element} from '../dom/element';
 
 const MOST = 100;
 
 export class Twin {
-  readonly element = make('div', 'twins');
+  readonly element = element('div', {class: 'twins'});
   private key = '';
 
   constructor(private readonly app: App) {}
@@ -56,4 +56,26 @@ export class Twin {
     const title = all.length > MOST ? `The ${MOST} largest of ${all.length} sites` : `All ${all.length} sites`;
     return plainTable(title, ['site', 'place', 'your line', 'band', 'bytes', 'blocks', '%'], rows, [4, 5, 6]);
   }
+}
+
+/** A table of texts; the columns of `right` hold numbers. */
+function plainTable(
+    caption: string, heads: readonly string[], rows: readonly(readonly string[])[],
+    right: readonly number[]): HTMLTableElement {
+  const table = element('table', {class: 'twin'}), head = element('thead'), body = element('tbody');
+  const line = element('tr');
+  table.append(element('caption', {text: caption}), head, body);
+  const kind = (i: number) => (right.includes(i) ? 'number' : '');
+  heads.forEach((text, i) => {
+    const cell = element('th', {class: kind(i), text});
+    cell.scope = 'col';
+    line.append(cell);
+  });
+  head.append(line);
+  for (const row of rows) {
+    const out = element('tr');
+    row.forEach((text, i) => out.append(element('td', {class: kind(i), text})));
+    body.append(out);
+  }
+  return table;
 }

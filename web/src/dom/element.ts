@@ -24,6 +24,11 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
+/** Sets a text only if it changed, so that a screen reader and the layout are left alone. */
+export function say(element: HTMLElement, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
 export function button(text: string, action: () => void, options: Options = {}): HTMLButtonElement {
   const made = element('button', {...options, text, attributes: {type: 'button', ...options.attributes}});
   made.addEventListener('click', action);

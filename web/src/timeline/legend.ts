@@ -2,7 +2,7 @@
 // leaves one.
 
 import type {App, View, ViewState} from '../state/app';
-import {say} from '../dom/make';
+import {say} from '../dom/element';
 import {bytes} from '../scale/bytes';
 import {type ProcessStore, storeOf} from '../store/process_store';
 

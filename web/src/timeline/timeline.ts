@@ -10,7 +10,7 @@ import {bytes} from '../scale/bytes';
 import {duration, instant} from '../scale/time';
 import {type ProcessStore, storeOf} from '../store/process_store';
 import {CompositionPane} from '../composition/pane';
-import {button, make, say} from '../dom/make';
+import {button, element, say} from '../dom/element';
 import {legend} from './legend';
 import {overview} from './overview';
 import {Plot} from './plot';
@@ -18,10 +18,10 @@ import {laneName, plotModel} from './plot_model';
 import {Tooltip} from './tooltip';
 
 class Timeline {
-  readonly element = make('div', 'tab-timeline');
-  private readonly title = make('h2');
-  private readonly span = make('p', 'under muted');
-  private readonly processes = make('select');
+  readonly element = element('div', {class: 'tab-timeline'});
+  private readonly title = element('h2');
+  private readonly span = element('p', {class: 'under muted'});
+  private readonly processes = element('select');
   private readonly legend;
   private readonly overview;
   private readonly plot: Plot;
@@ -53,25 +53,25 @@ class Timeline {
   }
 
   private assemble(): void {
-    const {app} = this, bar = make('div', 'bar'), zooms = make('div', 'choice');
+    const {app} = this, bar = element('div', {class: 'bar'}), zooms = element('div', {class: 'choice'});
     const by = (factor: number) => () => {
       const {state} = app;
       app.go(move.zoom(state, (state.from + state.to) / 2, factor, this.plot.store.info.end));
     };
-    const all = button('Whole run', '0', () => app.go({from: 0, to: this.plot.store.info.end}));
-    const less = button('\u2212', 's', by(2)), more = button('+', 'w', by(0.5));
+    const all = button('Whole run', () => app.go({from: 0, to: this.plot.store.info.end}), {title: '0'});
+    const less = button('\u2212', by(2), {title: 's'}), more = button('+', by(0.5), {title: 'w'});
     less.setAttribute('aria-label', 'Zoom out');
     more.setAttribute('aria-label', 'Zoom in');
     zooms.append(less, more, all);
     app.page.info.processes.forEach((one, i) => {
-      const option = make('option', '', one.name);
+      const option = element('option', {text: one.name});
       option.value = String(i);
       this.processes.append(option);
     });
     this.processes.setAttribute('aria-label', 'Process');
     this.processes.hidden = app.page.info.processes.length < 2;
     this.processes.addEventListener('change', () => this.changeProcess(Number(this.processes.value)));
-    const head = make('div', 'title');
+    const head = element('div', {class: 'title'});
     head.append(this.title, zooms);
     bar.append(this.processes, this.legend.element);
     this.plot.element.append(this.tooltip.element);

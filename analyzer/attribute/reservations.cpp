@@ -25,7 +25,9 @@ bool is_reservation(const Block& block, std::uint64_t resident) {
 void Reservations::add(const Block& block, trace::Ordinal death, const Touched& touched) {
   if (!may_be_reserved(block)) return;
   const Touches* const touches = touched.of(block.address, block.birth_stamp);
-  if (touches != nullptr) all_.push_back({block, death, *touches});
+  if (touches == nullptr) return;
+  by_birth_.emplace(block.birth, all_.size());
+  all_.push_back({block, death, *touches});
 }
 
 std::uint64_t Reservations::untouched(trace::Ordinal at) const {
@@ -37,6 +39,15 @@ std::uint64_t Reservations::untouched(trace::Ordinal at) const {
     if (is_reservation(one.block, resident)) out += one.block.given - resident;
   }
   return out;
+}
+
+std::uint64_t Reservations::never_touched(const Block& block) const {
+  if (!may_be_reserved(block)) return 0;
+  const auto found = by_birth_.find(block.birth);
+  if (found == by_birth_.end()) return 0;
+  const ReservedMapping& one = all_[found->second];
+  const std::uint64_t resident = std::min(block.given, one.touches.resident(one.death));
+  return is_reservation(block, resident) ? block.given - resident : 0;
 }
 
 } // namespace memtrace::replay

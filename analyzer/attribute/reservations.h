@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "analyzer/attribute/block_residency.h"
@@ -24,6 +25,9 @@ class Reservations {
   // Returns the bytes that were never touched, of the reservations alive just after event `at`.
   std::uint64_t untouched(trace::Ordinal at) const;
 
+  // Returns the bytes of a block that were never touched while it lived; 0 if it is no reservation.
+  std::uint64_t never_touched(const Block& block) const;
+
  private:
   struct ReservedMapping {
     Block block;
@@ -31,6 +35,7 @@ class Reservations {
     Touches touches;
   };
   std::vector<ReservedMapping> all_;
+  std::unordered_map<trace::Ordinal, std::size_t> by_birth_;
 };
 
 } // namespace memtrace::replay

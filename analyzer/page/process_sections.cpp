@@ -61,7 +61,9 @@ class ProcessSections {
         .last_step = analysis_.account.last_step,
         .most_bins = detail.bins,
         .most_rows = detail.rows,
-        .is_workspace = [this](format::StackId stack) { return is_workspace(*analysis_.symbolizer, stack); }};
+        .is_workspace = [this](format::StackId stack) { return is_workspace(*analysis_.symbolizer, stack); },
+        .never_touched =
+            [this](const replay::Block& block) { return analysis_.reservations.never_touched(block); }};
     for (const PageMark& mark : moments.marks) request.instants.push_back(mark.instant.at);
     const replay::Timeline timeline = replay::make_timeline(*analysis_.trace, request);
     StackTree tree(*analysis_.symbolizer, texts_);
@@ -114,6 +116,8 @@ class ProcessSections {
                      {"measure", lane.measure == Measure::tensor ? "tensor" : "live"},
                      {"leads", out.empty()},
                      {"peak", {{"bytes", peak.bytes}, {"t", time_of(timeline, peak.at, peak.stamp)}}}});
+      if (lane.memory == 0 && lane.measure == Measure::live)
+        out.back()["peak"]["reserved"] = untouched(analysis_.set({lane.memory, lane.measure, peak.at}));
     }
     return out;
   }

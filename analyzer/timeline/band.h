@@ -19,14 +19,15 @@ enum class Band : std::uint8_t {
   runtime, // blocks that are no tensors and have no role
   context,
   cache,        // of a GPU: what PyTorch's allocator holds, less its tensors
+  reserved,     // of the host: address space that was never touched
   unattributed, // blocks without a record of their own, and tensors without a role
 };
 inline constexpr std::size_t kBands = static_cast<std::size_t>(Band::unattributed) + 1;
 
 // The names that the page and its legend use.
 inline constexpr const char* kBandNames[kBands] = {
-    "parameter", "gradient", "optimizer state", "activation", "temporary",   "communication",
-    "input",     "runtime",  "context",         "cache",      "unattributed"};
+    "parameter", "gradient", "optimizer state", "activation", "temporary", "communication",
+    "input",     "runtime",  "context",         "cache",      "reserved",  "unattributed"};
 
 // `tensors`: the memory of the group had tensors. Then its other blocks without a role are segments of
 // PyTorch's allocator, if the memory is a GPU's.

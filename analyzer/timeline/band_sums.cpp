@@ -24,20 +24,28 @@ std::uint64_t BandSums::bytes(const LaneSums& sums, const Block& block, Band ban
   return block.counted && band != Band::cache ? block.given : 0;
 }
 
-void BandSums::add(const Block& block, Band band, trace::Ordinal birth, trace::Ordinal death) {
+void BandSums::add(const Block& block, Band band, std::uint64_t reserved, trace::Ordinal birth,
+                   trace::Ordinal death) {
   for (LaneSums& sums : lanes_) {
     const std::uint64_t of_block = bytes(sums, block, band);
-    if (of_block == 0) continue;
-    const auto first = std::lower_bound(sums.tops.begin(), sums.tops.end(), birth);
-    const auto end = std::lower_bound(first, sums.tops.end(), death);
-    if (first == end) continue;
-    std::int64_t* const changes = &sums.change[static_cast<std::size_t>(band) * bins_];
-    std::int64_t& rise = changes[first - sums.tops.begin()];
-    rise = wrapping_add(rise, of_block);
-    if (end == sums.tops.end()) continue;
-    std::int64_t& fall = changes[end - sums.tops.begin()];
-    fall = wrapping_sub(fall, of_block);
+    const std::uint64_t unused = sums.lane.measure == Measure::live ? std::min(reserved, of_block) : 0;
+    add(sums, band, of_block - unused, birth, death);
+    add(sums, Band::reserved, unused, birth, death);
   }
+}
+
+void BandSums::add(LaneSums& sums, Band band, std::uint64_t bytes, trace::Ordinal birth,
+                   trace::Ordinal death) const {
+  if (bytes == 0) return;
+  const auto first = std::lower_bound(sums.tops.begin(), sums.tops.end(), birth);
+  const auto end = std::lower_bound(first, sums.tops.end(), death);
+  if (first == end) return;
+  std::int64_t* const changes = &sums.change[static_cast<std::size_t>(band) * bins_];
+  std::int64_t& rise = changes[first - sums.tops.begin()];
+  rise = wrapping_add(rise, bytes);
+  if (end == sums.tops.end()) return;
+  std::int64_t& fall = changes[end - sums.tops.begin()];
+  fall = wrapping_sub(fall, bytes);
 }
 
 std::vector<std::int64_t> BandSums::take(const LevelBins& bins) {

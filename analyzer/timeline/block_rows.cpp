@@ -122,13 +122,15 @@ class RowCollector : public Observer {
   void add(const Block& block, trace::Ordinal death, format::Stamp stamp, HoldingGroup group) {
     groups_.settle(group);
     if (is_workspace(block, group)) group.role = Role::workspace;
-    bands_.add(block, classes_.band(group, block.memory), block.birth, death);
+    const std::uint64_t reserved = wanted_.never_touched ? wanted_.never_touched(block) : 0;
+    bands_.add(block, classes_.band(group, block.memory), reserved, block.birth, death);
     const std::size_t first = set_at(block.birth), end = set_at(death);
     const bool rows = order_.touches(block.birth, death);
     if (first == end && !rows) return;
     const std::uint64_t spare = block.spare(); // has a group of its own, as in the report
-    put(block, {first, end}, death, stamp, group, block.counted ? block.given - spare : 0,
+    put(block, {first, end}, death, stamp, group, block.counted ? block.given - spare - reserved : 0,
         block.tensor_bytes());
+    if (reserved != 0) put(block, {first, end}, death, stamp, group, reserved, 0, true);
     if (spare == 0 || !block.counted) return;
     group.role = Role::rounding;
     group.name = {};
@@ -148,12 +150,12 @@ class RowCollector : public Observer {
     std::size_t first, end;
   };
   void put(const Block& block, const Sets& sets, trace::Ordinal death, format::Stamp stamp,
-           const HoldingGroup& group, std::uint64_t given, std::uint64_t tensor) {
+           const HoldingGroup& group, std::uint64_t given, std::uint64_t tensor, bool reserved = false) {
     if (block.sampled) { // represents more blocks
       const auto size = static_cast<double>(block.given);
       given = rounded(size / chance(size, sample_bytes_));
     }
-    const std::uint32_t klass = classes_.number(group, block.memory, given, tensor);
+    const std::uint32_t klass = classes_.number(group, block.memory, given, tensor, reserved);
     files::Budget::of_command().looks(sets.end - sets.first);
     for (std::size_t i = sets.first; i < sets.end; ++i) ++counts_[i][klass];
     order_.add(klass, {block.birth, block.birth_stamp}, {death, stamp});

@@ -16,8 +16,9 @@ class ClassTable {
   // `tensors`: the memories that had tensors.
   explicit ClassTable(std::set<MemoryId> tensors) : tensors_(std::move(tensors)), classes_(1) {}
 
-  // Returns the number of the class, from 1.
-  std::uint32_t number(const HoldingGroup& group, MemoryId memory, std::uint64_t given, std::uint64_t tensor);
+  // Returns the number of the class, from 1. `reserved`: the bytes were never touched.
+  std::uint32_t number(const HoldingGroup& group, MemoryId memory, std::uint64_t given, std::uint64_t tensor,
+                       bool reserved = false);
   Band band(const HoldingGroup& group, MemoryId memory) const {
     return band_of(group, memory != 0, tensors_.contains(memory));
   }
@@ -40,13 +41,14 @@ class ClassTable {
   struct MemoryGroup {
     HoldingGroup group;
     MemoryId memory;
+    bool reserved;
     bool operator==(const MemoryGroup&) const = default;
   };
   struct MemoryGroupHash {
-    std::size_t operator()(const MemoryGroup& key) const { return GroupHash()(key.group) * 31 + key.memory; }
+    std::size_t operator()(const MemoryGroup& key) const { return (GroupHash()(key.group) * 31 + key.memory) * 2 + (key.reserved ? 1 : 0); }
   };
 
-  std::uint32_t group_number(const HoldingGroup& group, MemoryId memory);
+  std::uint32_t group_number(const HoldingGroup& group, MemoryId memory, bool reserved);
 
   std::set<MemoryId> tensors_;
   std::vector<PageGroup> groups_;

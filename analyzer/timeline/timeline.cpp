@@ -41,7 +41,8 @@ Timeline make_timeline(const trace::Trace& trace, const TimelineRequest& request
                     choose_windows(bins, request.interests, request.most_rows),
                     {},
                     request.instants,
-                    request.is_workspace};
+                    request.is_workspace,
+                    request.never_touched};
   wanted.instants = keyframes(bins, wanted.windows);
   std::sort(wanted.exact.begin(), wanted.exact.end());
   out.rows = block_rows(trace, wanted, bins, groups);

@@ -15,7 +15,8 @@ struct TimelineRequest {
   Step last_step = Step::none;          // of the trace
   std::size_t most_bins = 8192;
   std::uint64_t most_rows = 1'000'000;
-  WorkspaceTest is_workspace; // may be empty: then no block is one
+  WorkspaceTest is_workspace;
+  NeverTouched never_touched;
 };
 
 struct Timeline {

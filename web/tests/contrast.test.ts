@@ -14,6 +14,7 @@ const BANDS = [
   'parameter', 'gradient', 'optimizer-state', 'activation', 'temporary', 'communication', 'input', 'runtime',
   'context', 'cache', 'unattributed'
 ];
+// `reserved` has the colour of `cache`, with another hatch: a lane shows one of both.
 const HATCHED = new Set(['context', 'cache', 'unattributed']);
 
 const DEFICIENCIES: Record<string, Matrix> = {

@@ -158,7 +158,7 @@ export class Flame {
   update(state: ViewState): void {
     const width = measuredWidth(this.element), {store} = this;
     if (width === 0 || state.at === null || !this.view.now) return;
-    const sums = store.frameSums(state.lane, state.at, state.callers, state.allFrames);
+    const sums = store.frameSums(state, state.callers);
     const colours = palette(store.tables.bands);
     if (sums === null) return;
     this.sums = sums;
@@ -173,7 +173,7 @@ export class Flame {
     const resized = this.canvas.fit(width, rows * ROW + 1);
     const focused = document.activeElement === this.element;
     const key = [
-      state.process, state.lane, state.at, state.callers, state.allFrames, state.selected, this.focus,
+      state.process, state.lane, state.at, state.hidden, state.callers, state.allFrames, state.selected, this.focus,
       state.search, colours.background, this.current, focused
     ].join('|');
     if (!resized && key === this.key) return;

@@ -90,7 +90,7 @@ export class CompositionPane {
     this.frames.setAttribute('aria-pressed', String(state.allFrames));
     this.tables.setAttribute('aria-pressed', String(state.table));
     this.unfocus.hidden = state.focus === null;
-    const composition = state.at === null ? null : store.composition(state.lane, state.at);
+    const composition = state.at === null ? null : store.composition(state.lane, state.at, state.hidden);
     this.body.hidden = composition === null || state.table;
     this.twin.element.hidden = composition === null || !state.table;
     say(this.title, composition === null ? 'No composition' : heading(store, state, composition));
@@ -120,13 +120,15 @@ export class CompositionPane {
 /** "At 12.131 s, in step 3, backward: activation holds 3.10 GiB of 4.12 GiB". */
 function heading(store: ProcessStore, state: ViewState, composition: Composition): string {
   const {bands, instant: of, level} = composition, {where} = plotModel(store);
-  let most = 0;
-  for (let b = 1; b < bands.length; b++) most = bands[b] > bands[most] ? b : most;
+  let most = -1;
+  for (let b = 0; b < bands.length; b++) {
+    if (((state.hidden >> b) & 1) === 0 && (most < 0 || bands[b] > bands[most])) most = b;
+  }
   const place = where(of.t), peak = store.lane(state.lane).peak,
         time = instant(of.t, (state.to - state.from) / 200);
   const when = of.exact && Math.abs(of.t - peak.t) < 1 ? `At the peak, ${time}` : `At ${time}`;
   const start = `${when}${place === '' ? '' : `, in ${place}`}: `;
-  if (level <= 0) return `${start}nothing is live`;
+  if (level <= 0 || most < 0) return `${start}nothing is live`;
   return `${start}${store.tables.bands[most]} holds ${bytes(bands[most])} of ${bytes(level)}`;
 }
 

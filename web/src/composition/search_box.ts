@@ -49,7 +49,7 @@ export class SearchBox {
   private matches(store: ProcessStore, state: ViewState): number[] {
     const found = store.search(state.search);
     if (found === null || state.at === null) return [];
-    const sums = store.frameSums(state.lane, state.at, false, state.allFrames);
+    const sums = store.frameSums(state, false);
     if (sums === null) return [];
     const seen = new Map<string, [number, number]>(), {tree} = store.tables;
     for (let i = 1; i < sums.tree.count; i++) {
@@ -78,7 +78,7 @@ export class SearchBox {
     if (this.field.value !== state.search) this.field.value = state.search;
     const store = storeOf(this.app.page, state.process), query = store.query(state.search);
     const found = store.search(state.search);
-    const composition = state.at === null ? null : store.composition(state.lane, state.at);
+    const composition = state.at === null ? null : store.composition(state.lane, state.at, state.hidden);
     if (query.wrong !== '')
       say(this.told, query.wrong);
     else if (found === null || composition === null)

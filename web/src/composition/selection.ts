@@ -63,7 +63,7 @@ export class Selection {
 
   update(state: ViewState): void {
     const store = storeOf(this.app.page, state.process), node = store.node(state.selected);
-    const key = [state.process, state.lane, state.at, node, state.by, state.allFrames].join('|');
+    const key = [state.process, state.lane, state.at, state.hidden, node, state.by, state.allFrames].join('|');
     if (key === this.key || state.at === null) return;
     // During a drag the list follows every 80 ms: a layout of the page in each frame would hold up the drawing.
     const now = performance.now();
@@ -74,7 +74,7 @@ export class Selection {
     }
     this.filled = now;
     this.key = key;
-    const composition = store.composition(state.lane, state.at);
+    const composition = store.composition(state.lane, state.at, state.hidden);
     if (composition === null)
       this.element.replaceChildren();
     else if (node === null)

@@ -83,11 +83,11 @@ export class Treemap {
   update(state: ViewState): void {
     const width = measuredWidth(this.element), {store} = this;
     if (width === 0 || state.at === null || !this.view.now) return;
-    const composition = store.composition(state.lane, state.at), colours = palette(store.tables.bands);
+    const composition = store.composition(state.lane, state.at, state.hidden), colours = palette(store.tables.bands);
     if (composition === null) return;
     const resized = this.canvas.fit(width, HEIGHT);
     const key = [
-      state.process, state.lane, state.at, state.by, state.selected, state.search, colours.background
+      state.process, state.lane, state.at, state.hidden, state.by, state.selected, state.search, colours.background
     ].join('|');
     if (!resized && key === this.key) return;
     this.key = key;

@@ -17,22 +17,22 @@ export class Twin {
   constructor(private readonly app: App) {}
 
   update(state: ViewState): void {
-    const key = [state.process, state.lane, state.at, state.by].join('|');
+    const key = [state.process, state.lane, state.at, state.hidden, state.by].join('|');
     if (key === this.key || state.at === null) return;
     this.key = key;
-    const store = storeOf(this.app.page, state.process), composition = store.composition(state.lane, state.at);
+    const store = storeOf(this.app.page, state.process), composition = store.composition(state.lane, state.at, state.hidden);
     if (composition === null)
       this.element.replaceChildren();
     else
-      this.element.replaceChildren(this.bands(store, composition), this.sites(store, state, composition));
+      this.element.replaceChildren(this.bands(store, state, composition), this.sites(store, state, composition));
   }
 
-  private bands(store: ProcessStore, composition: Composition): HTMLElement {
+  private bands(store: ProcessStore, state: ViewState, composition: Composition): HTMLElement {
     const {bands} = store.tables,
           share = (amount: number) => (100 * amount / Math.max(1, composition.level)).toFixed(1);
     const rows = [...composition.bands]
                      .map((held, b) => [b, held] as const)
-                     .filter(([, held]) => Math.abs(held) >= 1)
+                     .filter(([b, held]) => Math.abs(held) >= 1 && ((state.hidden >> b) & 1) === 0)
                      .sort((a, b) => b[1] - a[1])
                      .map(([b, held]) => [bands[b], bytes(held), share(held)]);
     rows.push(['sum', bytes(composition.level), '100.0']);

@@ -5,7 +5,7 @@ import type {Palette} from './palette';
 const patterns = new WeakMap<Palette, (CanvasPattern | null)[]>();
 
 function make(context: CanvasRenderingContext2D, kind: number, background: string): CanvasPattern|null {
-  const tile = document.createElement('canvas'), size = kind === 3 ? 4 : 8;
+  const tile = document.createElement('canvas'), size = kind >= 3 ? 4 : 8;
   tile.width = size;
   tile.height = size;
   const inside = tile.getContext('2d');
@@ -13,8 +13,8 @@ function make(context: CanvasRenderingContext2D, kind: number, background: strin
   inside.fillStyle = background;
   inside.globalAlpha = 0.38;
   for (let i = 0; i < size; i++) {
-    if (kind === 3) {
-      if (i === 0) inside.fillRect(0, 0, 1, 1);
+    if (kind >= 3) {
+      if (i === 0) inside.fillRect(0, 0, kind === 3 ? 1 : size, 1);
       continue;
     }
     const x = kind === 1 ? 7 - i : i;
@@ -33,7 +33,7 @@ export function fillBand(
   if (kind === 0) return;
   let known = patterns.get(palette);
   if (known === undefined) {
-    known = [null, 1, 2, 3].map((one) => (one === null ? null : make(context, one, palette.background)));
+    known = [null, 1, 2, 3, 4].map((one) => (one === null ? null : make(context, one, palette.background)));
     patterns.set(palette, known);
   }
   const pattern = known[kind];

@@ -19,14 +19,15 @@ export interface Palette {
   readonly pixelText: number;
   readonly pixelUnknown: number;
   readonly pixelFloor: number;
-  /** 0 plain, 1 diagonal /, 2 diagonal \, 3 dots. */
+  /** 0 plain, 1 diagonal /, 2 diagonal \, 3 dots, 4 level lines. */
   readonly pattern: Uint8Array;
 }
 
 const PATTERN: Record<string, number> = {
   context: 1,
   cache: 2,
-  unattributed: 3
+  unattributed: 3,
+  reserved: 4
 };
 
 type Rgb = readonly[number, number, number];

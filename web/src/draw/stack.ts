@@ -23,7 +23,8 @@ function fillPattern(
   for (let y = top, at = top * stride + x; y < bottom; y++, at += stride) {
     const marked = pattern === 1 ? ((along + y) & 7) < 2 :
         pattern === 2            ? ((along - y) & 7) < 2 :
-                                   ((along & 3) | (y & 3)) === 0;
+        pattern === 3            ? ((along & 3) | (y & 3)) === 0 :
+                                   (y & 3) === 0;
     pixels[at] = marked ? hatch : colour;
   }
 }

@@ -5,7 +5,8 @@ export interface LaneInfo {
   readonly memory: string;
   readonly measure: 'live'|'tensor';
   readonly leads: boolean;
-  readonly peak: {readonly bytes: number; readonly t: number};
+  /** `reserved`: bytes of the peak that were never touched, of the host's `live`. */
+  readonly peak: {readonly bytes: number; readonly t: number; readonly reserved?: number};
 }
 
 export interface LineInfo {

@@ -70,7 +70,7 @@ function tile(app: App, current: Current, from: Tile): HTMLElement {
 function lanesOf(current: Current): Tile[] {
   return current.info.lanes.map((lane, index) => ({
                                   title: laneWords(lane.memory, lane.measure),
-                                  bytes: lane.peak.bytes,
+                                  bytes: lane.peak.bytes - (lane.peak.reserved ?? 0),
                                   note: 'at most',
                                   t: lane.peak.t / 1e9,
                                   lane: index

@@ -115,7 +115,7 @@ function holderOf(namer: SiteNamer, row: Row, ofTensors: boolean): Holder {
 function partsOf(namer: SiteNamer, row: Row, ofTensors: boolean): Holder[] {
   const untouched = row.untouched ?? 0, one = holderOf(namer, row, ofTensors);
   if (untouched === 0) return [one];
-  const reserved = {...one, use: 'reserved, never touched', band: 'unattributed', bytes: untouched, reserved: true};
+  const reserved = {...one, use: 'reserved, never touched', band: 'reserved', bytes: untouched, reserved: true};
   one.bytes -= untouched;
   return one.bytes === 0 ? [reserved] : [one, {...reserved, blocks: 0}];
 }

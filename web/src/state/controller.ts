@@ -1,5 +1,6 @@
 // Purpose: hold the state of the page, draw the shown views once a frame, and keep the URL in step.
 
+import {storeOf} from '../store/process_store';
 import type {App, Documents, Pace, PageData, ViewState} from './app';
 import {UrlState} from './history';
 import {Announcer} from './announcer';
@@ -21,7 +22,7 @@ export function firstState(page: PageData): ViewState {
     search: '',
     selected: null,
     focus: null,
-    hidden: 0,
+    hidden: storeOf(page, 0).hiddenAtFirst,
     callers: false,
     allFrames: false,
     by: 'line',

@@ -63,7 +63,7 @@ const CODECS: Codecs = {
   search: text('q'),
   selected: perhaps('sel'),
   focus: perhaps('focus'),
-  hidden: {key: 'hide', write: (v) => (v === 0 ? null : String(v)), read: count},
+  hidden: number('hide'),
   callers: flag('callers'),
   allFrames: flag('all'),
   by: {key: 'by', write: (v) => (v === 'line' ? null : v), read: (t) => (t === 'site' ? 'site' : 'line')},

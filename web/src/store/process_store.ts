@@ -13,6 +13,7 @@ import {SelectionRows} from './selection_rows';
 import {type SiteKeys, siteKeys} from './sites';
 import {countHidden, fromCallers, fromSites, type ShownTree} from './shown_tree';
 import {readTables, type Tables} from './tables';
+import type {ViewState} from '../state/view_state';
 
 /** Keeps the last few answers of a question by its key. */
 class Last<T> {
@@ -44,6 +45,7 @@ export class ProcessStore {
   readonly lines: readonly LineColumns[];
   readonly hiddenFrames: number;
   private readonly replay: Replay;
+  private readonly used: (number|undefined)[] = [];
   private readonly whole = new Map<number, LaneColumns>();
   private readonly partial: Last<LaneColumns>;
   private pending: {readonly key: string; readonly columns: LaneColumns}|null = null;
@@ -68,7 +70,34 @@ export class ProcessStore {
 
   lane(index: number): LaneInfo { return this.info.lanes[index]; }
 
-  columns(lane: number, hidden = 0): LaneColumns {
+  /** The bands that a lane has anywhere, one bit for each. */
+  bandsOf(lane: number): number {
+    let bits = this.used[lane];
+    if (bits === undefined) {
+      const {bands} = this.tables.lanes[lane], bins = this.tables.bin.start.length;
+      bits = 0;
+      for (let i = 0; i < bands.length; i++) {
+        if (bands[i] > 0) bits |= 1 << Math.floor(i / bins);
+      }
+      this.used[lane] = bits;
+    }
+    return bits;
+  }
+
+  /** The bands that are hidden until the reader shows them: address space that was never touched is not memory. */
+  get hiddenAtFirst(): number {
+    const band = this.tables.bands.indexOf('reserved');
+    return band < 0 || !this.info.lanes.some((_, i) => (this.bandsOf(i) >> band) & 1) ? 0 : 1 << band;
+  }
+
+  /** The highest level of a lane; without what was never touched, if that is hidden. */
+  peak(lane: number, hidden: number): number {
+    const {bytes, reserved} = this.lane(lane).peak, band = this.tables.bands.indexOf('reserved');
+    return bytes - (band >= 0 && (hidden >> band) & 1 ? reserved ?? 0 : 0);
+  }
+
+  columns(lane: number, asked = 0): LaneColumns {
+    const hidden = asked & this.bandsOf(lane);
     if (hidden !== 0)
       return this.partial.get(`${lane} ${hidden}`, () => new LaneColumns(this.tables, lane, hidden));
     let found = this.whole.get(lane);
@@ -83,9 +112,11 @@ export class ProcessStore {
    * Computes the columns of all lanes without the hidden bands, for a few milliseconds; true if all are there. A call
    * in each frame then makes no frame late.
    */
-  prepare(hidden: number): boolean {
+  prepare(asked: number): boolean {
     const until = performance.now() + SLICE;
-    for (let lane = 0; hidden !== 0 && lane < this.info.lanes.length; lane++) {
+    for (let lane = 0; lane < this.info.lanes.length; lane++) {
+      const hidden = asked & this.bandsOf(lane);
+      if (hidden === 0) continue;
       const key = `${lane} ${hidden}`;
       if (this.partial.has(key)) continue;
       if (this.pending?.key !== key)
@@ -101,10 +132,10 @@ export class ProcessStore {
   }
 
   /** Null if the data knows no live blocks, or if there is no lane. */
-  composition(lane: number, t: number): Composition|null {
+  composition(lane: number, t: number, hidden = 0): Composition|null {
     if (lane >= this.info.lanes.length) return null;
     return this.compositions.get(
-        `${lane} ${t}`, () => compose(this.tables, this.columns(lane), lane, this.replay, t));
+        `${lane} ${t} ${hidden}`, () => compose(this.tables, this.columns(lane), lane, this.replay, t, hidden));
   }
 
   tree(callers: boolean, allFrames: boolean): ShownTree {
@@ -113,10 +144,10 @@ export class ProcessStore {
     });
   }
 
-  frameSums(lane: number, t: number, callers: boolean, allFrames: boolean): FrameSums|null {
-    const composition = this.composition(lane, t);
+  frameSums({lane, at, hidden, allFrames}: ViewState, callers: boolean): FrameSums|null {
+    const composition = at === null ? null : this.composition(lane, at, hidden);
     if (composition === null) return null;
-    const tree = this.tree(callers, allFrames), key = `${lane} ${t} ${callers} ${allFrames}`;
+    const tree = this.tree(callers, allFrames), key = `${lane} ${at} ${hidden} ${callers} ${allFrames}`;
     let sums = this.sums.get(tree);
     if (sums === undefined) {
       sums = new FrameSums(tree, this.tables);

@@ -7,15 +7,17 @@ import {bytes} from '../scale/bytes';
 import {type ProcessStore, storeOf} from '../store/process_store';
 
 /** Bands that hold anything in any lane of the process. */
-export function usedBands(store: ProcessStore): number[] {
-  const {lanes, bin, bands} = store.tables, bins = bin.start.length;
-  return bands.map((_, b) => b).filter((b) => lanes.some((lane) => {
-    for (let i = 0; i < bins; i++) {
-      if (lane.bands[b * bins + i] > 0) return true;
-    }
-    return false;
-  }));
+function usedBands(store: ProcessStore): number[] {
+  const used = store.info.lanes.reduce((bits, _, i) => bits | store.bandsOf(i), 0);
+  return store.tables.bands.map((_, b) => b).filter((b) => (used >> b) & 1);
 }
+
+const MEANING: Record<string, string> = {
+  runtime: 'blocks that are no tensors: libraries, the interpreter, arrays of numpy and pandas',
+  cache: "what the allocator of PyTorch holds and no tensor uses",
+  reserved: 'address space that was reserved and never touched: it takes no memory',
+  unattributed: 'tensors without a role, and small blocks that were not recorded one by one'
+};
 
 interface Chip {
   readonly band: number;
@@ -40,6 +42,7 @@ class Legend {
     const name = document.createElement('span'), amount = document.createElement('span');
     button.type = 'button';
     button.className = 'chip';
+    button.title = MEANING[store.tables.bands[band]] ?? '';
     swatch.className = 'swatch';
     swatch.dataset.band = store.tables.bands[band].replace(/ /g, '-');
     name.textContent = store.tables.bands[band];

@@ -98,7 +98,7 @@ class Overview {
     const pixels = new Uint32Array(image.data.buffer);
     pixels.fill(colours.pixelBackground);
     drawStack(
-        pixels, {top: 0, height, stride: count}, columns, plotModel(store).lanes[state.lane].full, state.hidden,
+        pixels, {top: 0, height, stride: count}, columns, plotModel(store, state.hidden).lanes[state.lane].full, state.hidden,
         colours);
     this.image = image;
   }

@@ -38,6 +38,7 @@ export class Plot {
   private drawn = '';
 
   constructor(private readonly app: App) {
+    this.model = plotModel(this.store, app.state.hidden);
     this.element.className = 'plot';
     this.element.tabIndex = 0;
     this.element.setAttribute('role', 'application');
@@ -50,11 +51,13 @@ export class Plot {
 
   get store(): ProcessStore { return storeOf(this.app.page, this.app.state.process); }
 
-  get model(): PlotModel { return plotModel(this.store); }
+  /** Of the last drawing. */
+  model: PlotModel;
 
   draw(state: ViewState): void {
-    const {store, model} = this, width = measuredWidth(this.element);
+    const {store} = this, width = measuredWidth(this.element);
     if (width === 0) return;
+    const model = this.model = plotModel(store, state.hidden);
     const tall = Math.max(120, Math.min(300, Math.round(innerHeight * 0.24)));
     this.layout = plotLayout(width, {
       steps: model.steps !== null,
@@ -141,7 +144,7 @@ export class Plot {
       const when = instant(peak.t, store.info.end / 200);
       drawFrame(
           context, scale, row, lane, i === state.lane,
-          `${lane.measure}, peak ${bytes(peak.bytes)} at ${when}${this.note(state, columns)}`, ends[i] + 8, colours);
+          `${lane.measure}, peak ${bytes(store.peak(i, state.hidden))} at ${when}${this.note(state, i, columns)}`, ends[i] + 8, colours);
       if (row.height > 60) {
         const widths = names.map((name) => widthOf(context, name));
         const places = placeLabels(columns, widths, row.height, lane.full, state.hidden, this.canvas.ratio, 15);
@@ -156,8 +159,8 @@ export class Plot {
     });
   }
 
-  /** What the shown levels are, where they are not those of single events. */
-  private note(state: ViewState, columns: Columns): string {
+  /** What the shown levels of lane `at` are, where they are not those of single events, and what they leave out. */
+  private note(state: ViewState, at: number, columns: Columns): string {
     let bins = 0;
     for (let c = 0; c < columns.count; c += 8) bins += columns.source[c] === SOURCE.bins ? 8 : 0;
     const {bin} = this.store.tables, said: string[] = [];
@@ -167,9 +170,11 @@ export class Plot {
       const events = Math.ceil(this.store.info.events / Math.max(1, bin.start.length));
       said.push(`no single events here, only the highest level of each ${events}; hatched: somewhere up to it`);
     }
-    if (state.hidden !== 0) {
+    const {hiddenAtFirst} = this.store, chosen = state.hidden & ~hiddenAtFirst;
+    if (this.store.bandsOf(at) & state.hidden & hiddenAtFirst) said.push('without what was reserved and never touched');
+    if (chosen !== 0) {
       let count = 0;
-      for (let b = 0; b < 31; b++) count += (state.hidden >> b) & 1;
+      for (let b = 0; b < 31; b++) count += (chosen >> b) & 1;
       said.push(`${count} ${count === 1 ? 'band' : 'bands'} hidden`);
       if (bins > 0) said.push('outside raw data: at the instant of the highest total');
     }

@@ -36,12 +36,12 @@ export function laneName(store: ProcessStore, lane: number): string {
   return `${memory}, ${measure === 'tensor' ? 'tensors' : 'all allocations'}`;
 }
 
-function laneModel(store: ProcessStore, lane: number): LaneModel {
-  const {memory, measure, peak} = store.lane(lane), live = measure === 'live';
+function laneModel(store: ProcessStore, lane: number, hidden: number): LaneModel {
+  const {memory, measure} = store.lane(lane), live = measure === 'live';
   const lines = store.info.lines.map((one, i) => ({...one, columns: store.lines[i]}))
                     .filter((one) => live && one.memory === memory);
   const limits = store.info.limits.filter((one) => one.memory === memory);
-  let full = Math.max(1024, peak.bytes);
+  let full = Math.max(1024, store.peak(lane, hidden));
   for (const one of lines) full = Math.max(full, one.columns.highest);
   const highest = full;
   for (const one of limits) {
@@ -56,20 +56,23 @@ function laneModel(store: ProcessStore, lane: number): LaneModel {
   };
 }
 
-const models = new WeakMap<ProcessStore, PlotModel>();
+const models = new WeakMap<ProcessStore, PlotModel[]>();
 
-export function plotModel(store: ProcessStore): PlotModel {
-  let model = models.get(store);
-  if (model === undefined) {
-    const {tables} = store, steps = stepStrip(tables), phases = phaseStrips(tables, DEPTHS);
-    const all = phaseStrips(tables, 256);
-    model = {
-      steps: steps.of.length > 0 ? steps : null,
-      phases,
-      lanes: store.info.lanes.map((_, i) => laneModel(store, i)),
-      where: (t) => where(tables, all, steps, t)
-    };
-    models.set(store, model);
-  }
-  return model;
+/** The model depends on the hidden bands only in whether they leave out what was never touched. */
+export function plotModel(store: ProcessStore, hidden = 0): PlotModel {
+  const known = models.get(store) ?? [], which = hidden & store.hiddenAtFirst ? 1 : 0;
+  models.set(store, known);
+  return known[which] ??= make(store, hidden, known[1 - which]);
+}
+
+function make(store: ProcessStore, hidden: number, like: PlotModel|undefined): PlotModel {
+  const lanes = store.info.lanes.map((_, i) => laneModel(store, i, hidden));
+  if (like !== undefined) return {...like, lanes};
+  const {tables} = store, steps = stepStrip(tables), all = phaseStrips(tables, 256);
+  return {
+    steps: steps.of.length > 0 ? steps : null,
+    phases: phaseStrips(tables, DEPTHS),
+    lanes,
+    where: (t) => where(tables, all, steps, t)
+  };
 }

@@ -29,7 +29,7 @@ class Timeline {
   private readonly pane: CompositionPane;
   private readonly keys: PlotKeys;
   /** The hidden bands of the plot: those of the state, or for a moment those before. */
-  private hidden = 0;
+  private hidden = -1;
 
   constructor(private readonly app: App) {
     this.legend = legend(app);
@@ -90,13 +90,13 @@ class Timeline {
       range: null,
       selected: null,
       focus: null,
-      hidden: 0
+      hidden: storeOf(this.app.page, process).hiddenAtFirst
     });
   }
 
   /** The state with the hidden bands that are computed by now. */
   private computed(store: ProcessStore, state: ViewState): ViewState {
-    if (store.prepare(state.hidden)) {
+    if (this.hidden < 0 || store.prepare(state.hidden)) {
       this.hidden = state.hidden;
       return state;
     }
@@ -129,12 +129,14 @@ class Timeline {
   private speak(): void {
     const {state} = this.app, {store} = this.plot;
     if (state.at === null || store.info.lanes.length === 0) return;
-    const place = plotModel(store).where(state.at), level = store.columns(state.lane).levelAt(state.at);
-    const composition = store.composition(state.lane, state.at);
+    const place = plotModel(store).where(state.at), level = store.columns(state.lane, state.hidden).levelAt(state.at);
+    const composition = store.composition(state.lane, state.at, state.hidden);
     let largest = '';
     if (composition !== null) {
       let most = 0;
-      composition.bands.forEach((held, b) => (most = held > composition.bands[most] ? b : most));
+      composition.bands.forEach((held, b) => {
+        if (((state.hidden >> b) & 1) === 0 && held > composition.bands[most]) most = b;
+      });
       largest = `, largest ${store.tables.bands[most]} ${bytes(composition.bands[most])}`;
     }
     this.app.announce(
@@ -149,7 +151,7 @@ function heading(store: ProcessStore, state: ViewState): string {
   if (store.info.lanes.length === 0) return 'The trace has no allocation';
   const {memory, measure, peak} = store.lane(state.lane), place = plotModel(store).where(peak.t);
   const what = measure === 'tensor' ? ' of tensors' : '';
-  return `Peak of ${memory}: ${bytes(peak.bytes)}${what} at ${instant(peak.t, store.info.end / 200)}${
+  return `Peak of ${memory}: ${bytes(store.peak(state.lane, state.hidden))}${what} at ${instant(peak.t, store.info.end / 200)}${
       place === '' ? '' : `, in ${place}`}`;
 }
 

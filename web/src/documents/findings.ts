@@ -38,12 +38,14 @@ const OF_INSTANTS: Record<string, string> = {
   'allocation-failed': 'asked for'
 };
 
-function figures(finding: Finding): HTMLElement {
+/** `died`: the process died for memory; else `bytes_at_end` is of the last step. */
+function figures(finding: Finding, died: boolean): HTMLElement {
   const instant = OF_INSTANTS[finding.id];
   if (instant !== undefined) return element('dl', {class: 'figures'}, figure(instant, finding.bytes));
   return element('dl', {class: 'figures'}, [
     ...figure(finding.id === 'leak-per-step' ? 'each step' : 'it takes', finding.bytes),
-    ...figure('of it at the peak', finding.bytes_at_peak), ...figure('at the end', finding.bytes_at_end),
+    ...figure('of it at the peak', finding.bytes_at_peak),
+    ...figure(died ? 'at the death' : 'in the last step', finding.bytes_at_end),
     ...figure(
         'the peak falls by', finding.saving?.bytes,
         finding.saving === null || finding.saving === undefined ? '' :
@@ -100,7 +102,8 @@ function article(
       element('ul', {class: 'evidence'}, finding.evidence.map((one) => element('li', {}, [sentence(one)])));
   return element(
       'article', {class: 'finding', attributes: {id: `finding-${number}`}, data: {finding: finding.id}}, [
-        head, figures(finding), ...advice('Fix', finding.remedy), ...advice('No help', finding.no_remedy),
+        head, figures(finding, (current.report?.death ?? null) !== null), ...advice('Fix', finding.remedy),
+        ...advice('No help', finding.no_remedy),
         element('div', {}, [element('h3', {text: 'Evidence'}), evidence]),
         ...siteOf(finding, ofProcess ? current.namer : null)
       ]);
@@ -136,7 +139,7 @@ function largestLines(app: App, current: Current, process: Process): Node[] {
   const rest = all.filter((one) => one.rest).reduce((sum, one) => sum + one.bytes, 0);
   // A leak has a row for each step, and the document names the largest rows.
   const cut = rest < total / 100 ? [] : [element('p', {class: 'muted'}, [
-    'These lines hold at least so much: ', bytes(rest), ' of the peak are in rows that the report only sums up.'
+    'These lines may hold more: the report only sums up the smallest rows, ', bytes(rest), ' of the peak.'
   ])];
   const list = element('ol', {class: 'lines'}, largest.map((one) => lineRow(one, total, largest[0].bytes)));
   const more = button('All that was alive', () => app.go({tab: 'peaks', choice: ''}));

@@ -144,7 +144,7 @@ function build(app: App, current: Current, choice: string): Node[] {
   const go = (to: Peak, how: string) => app.go({choice: `peaks:${keyOf(to)},${how}`});
   const find = (value: string) => peaks.find((one) => keyOf(one) === value) ?? peak;
   const head = element('p', {class: 'lead'}, [
-    bytes(peak.bytes), ` of ${titleOf(peak)} at most, in ${when(peak.phase, peak.step)}, `,
+    bytes(peak.bytes), ` of ${titleOf(peak)} at most, ${during(peak)}, `,
     instantButton(app, current.index, peak.t, laneOf(current.info, peak.memory, peak.measure)), '.'
   ]);
   const untouched = peak.reserved_untouched ?? 0;
@@ -165,6 +165,12 @@ function build(app: App, current: Current, choice: string): Node[] {
     return [element('h2', {text: 'Peaks'}), controls, head];
   }
   return [element('h2', {text: 'Peaks'}), controls, head, peakTable(app, namer, report, peak, by)];
+}
+
+/** Returns "in update 0", or "outside training". */
+function during(peak: Peak): string {
+  const words = when(peak.phase, peak.step);
+  return words.startsWith('outside') ? words : `in ${words}`;
 }
 
 function make(app: App): View { return built(app, 'peaks', (current, choice) => build(app, current, choice)); }

@@ -1,5 +1,5 @@
-// Purpose: draw a measured line into the pixels of a lane. As a path on the canvas, a line that moves up and down in each
-// column takes 2 ms of a frame.
+// Purpose: draw a measured line into the pixels of a lane. As a path on the canvas, a line that moves up and down
+// in each column takes 2 ms of a frame.
 
 import type {Box} from './stack';
 

@@ -17,7 +17,7 @@ export function drawMarks(
   out.length = 0;
   const middle = row.top + row.height / 2;
   let last = -Infinity;
-  for (const mark of marks) {
+  for (const mark of ordered(marks)) {
     const x = scale.x(mark.t);
     if (x < scale.left - 1 || x > scale.left + scale.width + 1) continue;
     const colour = mark.kind === 'peak' ? palette.muted :
@@ -36,6 +36,18 @@ export function drawMarks(
     out.push({x: at, mark});
     last = at;
   }
+}
+
+const orders = new WeakMap<readonly MarkInfo[], readonly MarkInfo[]>();
+
+/** By time: a mark that has no room is drawn to the right of the one before. */
+function ordered(marks: readonly MarkInfo[]): readonly MarkInfo[] {
+  let known = orders.get(marks);
+  if (known === undefined) {
+    known = [...marks].sort((a, b) => a.t - b.t);
+    orders.set(marks, known);
+  }
+  return known;
 }
 
 function shape(

@@ -5,7 +5,7 @@ import {element} from '../dom/element';
 
 const KEYS: readonly(readonly[string, string, string])[] = [
   ['W S, + \u2212', 'zoom about the cursor', 'wheel over the plot; Ctrl+wheel or pinch, too'],
-  ['A D, \u2190 \u2192', 'move; with Shift: further', 'drag; Shift+wheel'],
+  ['A D', 'move; with Shift: further', 'drag; Shift+wheel'], ['\u2190 \u2192', 'move', ''],
   ['Shift+\u2190 \u2192', 'select a stretch of time', 'drag on the axis, or with Shift'],
   ['Enter', 'pick the instant at the cursor', 'click'],
   [', .', 'the instant one event back or on; < > 20 of them', ''],
@@ -18,7 +18,8 @@ const KEYS: readonly(readonly[string, string, string])[] = [
     '\u2190 \u2191 \u2192 \u2193', 'in the flame graph: siblings, parent, child; Enter focuses, Esc leaves',
     'click, double click'
   ],
-  ['/, n N', 'search; next, previous match', ''], ['1 to 9', 'tabs', 'click'],
+  ['/, n N', 'search; next, previous match', ''],
+  ['1 to 9', 'the first nine tabs, if m was not pressed before', 'click'],
   [
     'l', 'the legend; there \u2190 \u2192 walk, h hides a role, s shows it alone',
     'click in the legend, Alt+click'
@@ -38,7 +39,7 @@ const WORDS: readonly(readonly[string, string])[] = [
     'Bytes in physical memory, by the kernel. Memory that was allocated and never touched is not ' +
         'resident. Freed memory that the allocator keeps is.'
   ],
-  ['P', 'The bytes of all parameters of the model.'],
+  ['P', 'The number of parameters of the model.'],
   ['kept', 'What a phase adds: the level at its exit less that at its entry.'],
   ['temporary', 'What a phase needs besides: its peak less the larger of entry and exit.'],
   ['update', 'The phase in which the optimizer runs. A step is a whole iteration of training.'],
@@ -49,6 +50,12 @@ const WORDS: readonly(readonly[string, string])[] = [
         '\u00b1 is half of the interval that holds the truth in 95 of 100 cases.'
   ],
   ['your line', 'The innermost Python line that belongs to no library.'],
+  ['runtime', 'Blocks that are no tensors: libraries, the interpreter, arrays of numpy and pandas.'],
+  ['unattributed', 'Tensors without a role, and small blocks that were not recorded one by one.'],
+  ['reserved', 'Address space that was reserved and never touched. It takes no memory, so it is hidden at first.'],
+  ['cache', 'What PyTorch\u2019s allocator holds of a GPU and no tensor uses.'],
+  ['births', 'How many blocks were allocated: the darker, the more in a pixel.'],
+  ['raw data', 'Where the page has every event. Elsewhere it has the highest level of many events.'],
   ['MiB, GiB', '2^20 and 2^30 bytes. The title of each figure has the exact bytes.']
 ];
 

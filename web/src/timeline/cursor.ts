@@ -1,5 +1,5 @@
-// Purpose: the picked instant, the pointer's instant and the selected stretch of time, as elements above the plot. Moving
-// an element draws nothing: a canvas of this size takes 3 ms of each frame to hand over.
+// Purpose: the picked instant, the pointer's instant and the selected stretch of time, as elements above the plot.
+// Moving an element draws nothing: a canvas of this size takes 3 ms of each frame to hand over.
 
 import {element, say} from '../dom/element';
 import {instant} from '../scale/time';

@@ -97,9 +97,8 @@ class Overview {
     store.columns(state.lane, state.hidden).fill(0, this.end / count, columns);
     const pixels = new Uint32Array(image.data.buffer);
     pixels.fill(colours.pixelBackground);
-    drawStack(
-        pixels, {top: 0, height, stride: count}, columns, plotModel(store, state.hidden).lanes[state.lane].full, state.hidden,
-        colours);
+    const {full} = plotModel(store, state.hidden).lanes[state.lane];
+    drawStack(pixels, {top: 0, height, stride: count}, columns, full, state.hidden, colours);
     this.image = image;
   }
 

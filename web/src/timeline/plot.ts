@@ -141,10 +141,10 @@ export class Plot {
     setFont(context, TEXT);
     layout.lanes.forEach((row, i) => {
       const lane = model.lanes[i], {peak} = store.lane(i), columns = this.stacks.columns[i];
-      const when = instant(peak.t, store.info.end / 200);
+      const when = instant(peak.t, store.info.end / 200), most = bytes(store.peak(i, state.hidden));
       drawFrame(
           context, scale, row, lane, i === state.lane,
-          `${lane.measure}, peak ${bytes(store.peak(i, state.hidden))} at ${when}${this.note(state, i, columns)}`, ends[i] + 8, colours);
+          `${lane.measure}, peak ${most} at ${when}${this.note(state, i, columns)}`, ends[i] + 8, colours);
       if (row.height > 60) {
         const widths = names.map((name) => widthOf(context, name));
         const places = placeLabels(columns, widths, row.height, lane.full, state.hidden, this.canvas.ratio, 15);

@@ -45,14 +45,17 @@ export class PlotPointer {
   private get end(): number { return this.plot.store.info.end; }
 
   private wheel(event: WheelEvent): void {
+    const {state} = this.app, unit = event.deltaMode === 1 ? 16 : 1, {x, t} = this.place(event);
+    const whole = state.to - state.from >= this.end;
+    // The page scrolls beside the plot, and where zooming out has no effect.
+    if (x < this.plot.scale.left || (whole && event.deltaY > 0 && !event.shiftKey)) return;
     event.preventDefault();
-    const {state} = this.app, unit = event.deltaMode === 1 ? 16 : 1;
     const sideways = event.shiftKey ? event.deltaY + event.deltaX : event.deltaX;
     if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
       this.app.go(move.pan(state, sideways * unit * this.plot.scale.grain, this.end), 'drag');
     } else {
       const factor = Math.exp(Math.max(-1, Math.min(1, event.deltaY * unit * 0.0018)));
-      this.app.go(move.zoom(state, this.place(event).t, factor, this.end), 'drag');
+      this.app.go(move.zoom(state, t, factor, this.end), 'drag');
     }
   }
 

@@ -1,5 +1,5 @@
-// Purpose: the stacks and measured lines of all lanes as pixels, and the columns that they show. A pan moves both, and only what comes
-// into view is computed.
+// Purpose: the stacks and measured lines of all lanes as pixels, and the columns that they show. A pan moves both, and
+// only what comes into view is computed.
 
 import type {Palette} from '../draw/palette';
 import {drawLine, lineReach} from '../draw/line';
@@ -51,7 +51,8 @@ export class StackImage {
       this.pixels = new Uint32Array(this.image.data.buffer);
     }
     const bands = store.tables.bands.length;
-    if (this.columns.length !== boxes.length || this.columns.some((one) => one.count !== width || one.stride !== bands + 1))
+    const fits = (one: Columns) => one.count === width && one.stride === bands + 1;
+    if (this.columns.length !== boxes.length || !this.columns.every(fits))
       this.columns = boxes.map(() => new Columns(width, bands));
     this.key = key;
     this.start = state.from;

@@ -143,15 +143,19 @@ class Timeline {
         `${instant(state.at)}${place === '' ? '' : `, ${place}`}, ${bytes(level.highest)}${largest}`);
   }
 
-  key(event: KeyboardEvent): boolean { return this.keys.key(event); }
+  key(event: KeyboardEvent): boolean {
+    const taken = this.keys.key(event);
+    if (taken) this.tooltip.dismiss();
+    return taken;
+  }
 }
 
 /** "cuda:0 needs most at 12.131 s, in step 3, backward: 4.12 GiB of tensors". */
 function heading(store: ProcessStore, state: ViewState): string {
   if (store.info.lanes.length === 0) return 'The trace has no allocation';
   const {memory, measure, peak} = store.lane(state.lane), place = plotModel(store).where(peak.t);
-  const what = measure === 'tensor' ? ' of tensors' : '';
-  return `Peak of ${memory}: ${bytes(store.peak(state.lane, state.hidden))}${what} at ${instant(peak.t, store.info.end / 200)}${
+  const what = measure === 'tensor' ? ' of tensors' : '', most = bytes(store.peak(state.lane, state.hidden));
+  return `Peak of ${memory}: ${most}${what} at ${instant(peak.t, store.info.end / 200)}${
       place === '' ? '' : `, in ${place}`}`;
 }
 

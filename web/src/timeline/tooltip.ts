@@ -11,11 +11,15 @@ const MOST = 5;
 export class Tooltip {
   readonly element = document.createElement('div');
   private columns: Columns|null = null;
+  private dismissed: number|null = null;
 
   constructor(private readonly plot: Plot) {
     this.element.className = 'tooltip';
     this.element.hidden = true;
   }
+
+  /** Hides it until the pointer moves: after a key it would stand beside another instant. */
+  dismiss(): void { this.dismissed = this.plot.hover; }
 
   private line(text: string, kind = ''): HTMLElement {
     const line = document.createElement('div');
@@ -40,7 +44,7 @@ export class Tooltip {
   /** Shows the column under the pointer in the lane that has the keyboard. */
   update(lane: number, hidden: number): void {
     const {hover, store, scale} = this.plot, {element} = this;
-    element.hidden = hover === null || store.info.lanes.length === 0;
+    element.hidden = hover === null || hover === this.dismissed || store.info.lanes.length === 0;
     if (hover === null || element.hidden) return;
     const bands = store.tables.bands.length;
     if (this.columns === null || this.columns.stride !== bands + 1) this.columns = new Columns(1, bands);

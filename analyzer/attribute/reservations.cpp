@@ -26,7 +26,7 @@ void Reservations::add(const Block& block, trace::Ordinal death, const Touched& 
   if (!may_be_reserved(block)) return;
   const Touches* const touches = touched.of(block.address, block.birth_stamp);
   if (touches == nullptr) return;
-  by_birth_.emplace(block.birth, all_.size());
+  numbers_.emplace(std::pair{block.birth, block.address}, all_.size());
   all_.push_back({block, death, *touches});
 }
 
@@ -43,8 +43,8 @@ std::uint64_t Reservations::untouched(trace::Ordinal at) const {
 
 std::uint64_t Reservations::never_touched(const Block& block) const {
   if (!may_be_reserved(block)) return 0;
-  const auto found = by_birth_.find(block.birth);
-  if (found == by_birth_.end()) return 0;
+  const auto found = numbers_.find({block.birth, block.address});
+  if (found == numbers_.end()) return 0;
   const ReservedMapping& one = all_[found->second];
   const std::uint64_t resident = std::min(block.given, one.touches.resident(one.death));
   return is_reservation(block, resident) ? block.given - resident : 0;

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "analyzer/attribute/block_residency.h"
@@ -35,7 +36,8 @@ class Reservations {
     Touches touches;
   };
   std::vector<ReservedMapping> all_;
-  std::unordered_map<trace::Ordinal, std::size_t> by_birth_;
+  // By birth and address: parts of one mapping have one birth.
+  std::map<std::pair<trace::Ordinal, std::uint64_t>, std::size_t> numbers_;
 };
 
 } // namespace memtrace::replay

@@ -22,7 +22,7 @@ struct RowsWanted {
   std::vector<RowWindow> windows;
   std::vector<trace::Ordinal> instants; // ascending: further instants whose live set is wanted
   std::vector<trace::Ordinal>
-      exact; // ascending: instants inside a window at which the rows give the exact levels
+      exact;                  // ascending: instants inside a window at which the rows give the exact levels
   WorkspaceTest is_workspace; // may be empty: then no block is one
   NeverTouched never_touched; // may be empty: then all was touched
 };

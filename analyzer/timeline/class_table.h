@@ -45,7 +45,9 @@ class ClassTable {
     bool operator==(const MemoryGroup&) const = default;
   };
   struct MemoryGroupHash {
-    std::size_t operator()(const MemoryGroup& key) const { return (GroupHash()(key.group) * 31 + key.memory) * 2 + (key.reserved ? 1 : 0); }
+    std::size_t operator()(const MemoryGroup& key) const {
+      return (GroupHash()(key.group) * 31 + key.memory) * 2 + (key.reserved ? 1 : 0);
+    }
   };
 
   std::uint32_t group_number(const HoldingGroup& group, MemoryId memory, bool reserved);

@@ -55,6 +55,23 @@ TEST(Reservations, CountFromBirthToDeathAndUntilTheyAreUsed) {
   EXPECT_EQ(all.untouched(50), 0u);
 }
 
+// Two parts of one mapping, as after an munmap in its middle.
+TEST(Reservations, KnowWhatOfABlockWasNeverTouched) {
+  Block used = mapping(64), unused = mapping(64);
+  used.birth = used.birth_stamp = unused.birth = unused.birth_stamp = 10;
+  unused.address += 128 * kMib;
+  Touched touched;
+  touched.look(scan(used, 1 * kMib, 20));
+  touched.look(scan(used, 32 * kMib, 40));
+  touched.look(scan(unused, 2 * kMib, 20));
+  Reservations all;
+  all.add(used, 50, touched);
+  all.add(unused, 50, touched);
+  EXPECT_EQ(all.never_touched(used), 0u) << "it was touched before it ended";
+  EXPECT_EQ(all.never_touched(unused), 62 * kMib);
+  EXPECT_EQ(all.never_touched(mapping(64)), 0u) << "another block";
+}
+
 TEST(Reservations, AMappingWithoutAScanWasTouched) {
   Reservations all;
   all.add(mapping(64), 50, Touched());

@@ -219,6 +219,36 @@ TEST(Timeline, AWorkspaceIsTemporaryInEveryBin) {
   EXPECT_EQ(timeline.rows.bands[static_cast<std::size_t>(Band::temporary) * bins + bins - 1], kBytes);
 }
 
+// mimalloc's reservation of 1 GiB led the page of a pandas program.
+TEST(Timeline, WhatWasNeverTouchedIsABandOfItsOwn) {
+  constexpr std::uint64_t kTouched = 3 << 20, kReserved = 1 << 30;
+  Builder builder;
+  builder.birth(1 << 30, kReserved, Kind::mmap_anon);
+  builder.birth(1, 4096, Kind::heap);
+  const Folded folded(builder);
+  TimelineRequest request;
+  request.lanes = {kLive};
+  request.interests = {{1, 2, "all"}};
+  request.last_step = folded.account.last_step;
+  request.most_bins = 16;
+  request.most_rows = 100;
+  request.never_touched = [](const Block& block) {
+    return block.given == kReserved ? kReserved - kTouched : 0;
+  };
+  const Timeline timeline = make_timeline(folded.trace(), request);
+  const std::size_t last = timeline.outline.bins.bins().size() - 1;
+  const auto band = [&](Band of) {
+    return timeline.rows.bands[static_cast<std::size_t>(of) * (last + 1) + last];
+  };
+  EXPECT_EQ(band(Band::reserved), static_cast<std::int64_t>(kReserved - kTouched));
+  EXPECT_EQ(band(Band::runtime), static_cast<std::int64_t>(kTouched + 4096));
+  std::map<Band, std::uint64_t> given;
+  for (const BlockClass& one : timeline.rows.classes)
+    if (one.given != 0) given[timeline.rows.groups[one.group].band] += one.given;
+  EXPECT_EQ(given, (std::map<Band, std::uint64_t>{{Band::runtime, kTouched + 4096},
+                                                  {Band::reserved, kReserved - kTouched}}));
+}
+
 TEST(Timeline, BandsAndSetsAreTheCompositionOfTheirInstants) {
   const std::uint64_t first = tests::seed(31);
   for (std::uint64_t seed = first; seed < first + 5; ++seed) {

@@ -50,7 +50,8 @@ function drawKey(
         (from, to) => dash(context, from, y, to, palette));
   }
   model.lines.forEach((one, number) => {
-    entry(one.name, palette.text, (from, to) => {
+    const above = one.columns.highest > model.full;
+    entry(`${one.name}${above ? ', above' : ''}`, palette.text, (from, to) => {
       const [on, off] = number === 0 ? [to - from, 0] : DOTS;
       context.fillStyle = palette.text;
       for (let at = from; at < to; at += on + off) context.fillRect(at, y - 1, Math.min(on, to - at), 1.5);

@@ -13,9 +13,9 @@ export interface LineStyle {
   readonly dotted: boolean;
 }
 
-/** A level in device pixels from the top of the image, above its box cut off; -1: not known. */
+/** A level in device pixels from the top of the image; -1: not known, or above the box. */
 function height(value: number, box: Box, full: number): number {
-  return Number.isNaN(value) ? -1 : box.top + Math.round(box.height * (1 - Math.min(1, value / full)));
+  return Number.isNaN(value) || value > full ? -1 : box.top + Math.round(box.height * (1 - value / full));
 }
 
 /** How many columns to each side of its own a column of the line may paint. */

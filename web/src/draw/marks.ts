@@ -5,6 +5,9 @@ import type {TimeScale} from '../scale/time_scale';
 import type {Row} from '../timeline/plot_layout';
 import type {Palette} from './palette';
 
+/** Pixels between two shapes. */
+const APART = 16;
+
 export interface DrawnMark {
   readonly x: number;
   readonly mark: MarkInfo;
@@ -20,10 +23,7 @@ export function drawMarks(
   for (const mark of ordered(marks)) {
     const x = scale.x(mark.t);
     if (x < scale.left - 1 || x > scale.left + scale.width + 1) continue;
-    const colour = mark.kind === 'peak' ? palette.muted :
-        mark.kind === 'finding'         ? palette.focus :
-                                          palette.limit;
-    context.strokeStyle = colour;
+    context.strokeStyle = colourOf(mark, palette);
     context.globalAlpha = 0.55;
     context.lineWidth = 1;
     context.beginPath();
@@ -31,11 +31,17 @@ export function drawMarks(
     context.lineTo(Math.round(x) + 0.5, bottom);
     context.stroke();
     context.globalAlpha = 1;
-    const at = Math.max(x, last + 16);
-    shape(context, mark, at, middle, colour, palette);
-    out.push({x: at, mark});
-    last = at;
+    last = Math.max(x, last + APART);
+    out.push({x: last, mark});
   }
+  // At the right end those that have no room move to the left.
+  let most = scale.left + scale.width + APART / 2;
+  for (let i = out.length - 1; i >= 0 && out[i].x > most; i--, most -= APART) out[i] = {x: most, mark: out[i].mark};
+  for (const {x, mark} of out) shape(context, mark, x, middle, colourOf(mark, palette), palette);
+}
+
+function colourOf(mark: MarkInfo, palette: Palette): string {
+  return mark.kind === 'peak' ? palette.muted : mark.kind === 'finding' ? palette.focus : palette.limit;
 }
 
 const orders = new WeakMap<readonly MarkInfo[], readonly MarkInfo[]>();

@@ -42,10 +42,11 @@ function laneModel(store: ProcessStore, lane: number, hidden: number): LaneModel
                     .filter((one) => live && one.memory === memory);
   const limits = store.info.limits.filter((one) => one.memory === memory);
   let full = Math.max(1024, store.peak(lane, hidden));
-  for (const one of lines) full = Math.max(full, one.columns.highest);
-  const highest = full;
-  for (const one of limits) {
-    if (live && one.bytes <= highest * 1.7) full = Math.max(full, one.bytes);
+  // The first line is what the program has resident. The charge of a cgroup may be that of the whole machine.
+  if (lines.length > 0) full = Math.max(full, lines[0].columns.highest);
+  const most = full * 1.7;
+  for (const one of [...lines.map((line) => line.columns.highest), ...limits.map((limit) => limit.bytes)]) {
+    if (live && one <= most) full = Math.max(full, one);
   }
   return {
     title: memory,

@@ -90,7 +90,8 @@ class PprofProfile {
     protozero::pbf_writer out(writer_, profile_field::kFunction);
     out.add_uint64(profile_field::kFunctionId, fresh);
     out.add_int64(profile_field::kFunctionName, text(name));
-    // From a function whose two names are equal, pprof removes what is in angle brackets: <module> became <unknown>.
+    // From a function whose two names are equal, pprof removes what is in angle brackets: <module> became
+    // <unknown>.
     if (!frame.python) out.add_int64(profile_field::kFunctionSystemName, text(name));
     out.add_int64(profile_field::kFunctionFile, text(file));
     return fresh;

@@ -127,6 +127,7 @@ export class ProcessStore {
       }
       this.partial.get(key, () => columns);
       this.pending = null;
+      return false; // the next lane, or the drawing, has a frame of its own
     }
     return true;
   }

@@ -111,8 +111,8 @@ def write(folder):
 
 
 def report(result, version, rounds):
-    megabytes = os.cpu_count()
-    print(f"Chromium {version}, {megabytes} cores, best of {rounds}")
+    cores = os.cpu_count()
+    print(f"Chromium {version}, {cores} cores, best of {rounds}")
     print(f"first paint {result['paint']:.0f} ms, ready {result['ready']:.0f} ms, "
           f"heap {result['heap'] / 2**20:.0f} MiB, long tasks {len(result['long'])}")
     print(f"{'part':8} {'p50':>6} {'p95':>6} {'max':>6}  ms between frames")

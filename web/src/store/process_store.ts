@@ -109,8 +109,8 @@ export class ProcessStore {
   }
 
   /**
-   * Computes the columns of all lanes without the hidden bands, for a few milliseconds; true if all are there. A call
-   * in each frame then makes no frame late.
+   * Computes the columns of one lane without the hidden bands, for a few milliseconds; true if those of all lanes were
+   * there before. A call in each frame then makes no frame late.
    */
   prepare(asked: number): boolean {
     const until = performance.now() + SLICE;

@@ -39,7 +39,7 @@ export class ColumnRows {
     return -1;
   }
 
-  /** Finds the rows of the columns [first, last). Column c covers `width` ns from start + c * width on. */
+  /** Finds the rows of the columns [first, last). Column c covers `width` ns, from `start + c * width` on. */
   find(start: number, width: number, first: number, last: number): void {
     const {asked} = this;
     if (asked[0] === start && asked[1] === width && asked[2] === first && asked[3] === last) return;

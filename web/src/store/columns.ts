@@ -78,7 +78,7 @@ export class LaneColumns {
   /** The window that stores all events of [from, to]; -1: none. */
   windowOf(from: number, to: number): number { return this.columnRows.windowOf(from, to); }
 
-  /** Fills the columns [first, last). Column c covers `width` ns from from + c * width on. */
+  /** Fills the columns [first, last). Column c covers `width` ns, from `from + c * width` on. */
   fill(from: number, width: number, out: Columns, first = 0, last = out.count): void {
     this.columnRows.find(from, width, first, last);
     for (let c = first; c < last; c++) {

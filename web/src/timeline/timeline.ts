@@ -105,8 +105,8 @@ class Timeline {
   }
 
   /**
-   * Draws a few times while the browser is idle. It compiles the code that runs often, and without this it would do so
-   * in the first frames of the first zoom, each 50 ms long.
+   * Draws a few times while the browser is idle. The browser compiles code that runs often. Without this it compiles in
+   * the first frames of the first zoom, which then take 50 ms each.
    */
   private rehearse(): void {
     const {state} = this.app, by = (state.to - state.from) / 1000;

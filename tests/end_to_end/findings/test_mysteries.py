@@ -1,5 +1,6 @@
 """Purpose: tests that the first screen names the cause of public mysteries, and that their clean twins get no finding.
 """
+import glob
 import os
 import sys
 import unittest
@@ -19,6 +20,11 @@ BY_DEFAULT = ()
 
 def is_listed(case):
     return harness.ALL or case.name in BY_DEFAULT
+
+
+def remove_shared_files(name):
+    for path in glob.glob(f"/dev/shm/{name}-*"):
+        os.remove(path)
 
 
 class Corpus(deaths.Case):
@@ -44,6 +50,7 @@ class Corpus(deaths.Case):
     def run_program(self, case, *words):
         """Returns the completed process."""
         self.new_scratch()
+        self.addCleanup(remove_shared_files, case.name)
         options = {}
         if case.limit:
             group = self.group(case.limit)

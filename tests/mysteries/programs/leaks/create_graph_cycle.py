@@ -1,5 +1,5 @@
-"""
-Purpose: estimates the curvature of the loss for many freshly started networks.
+"""Purpose: estimates the curvature of the loss for many freshly started networks.
+
 Thread: pytorch/pytorch#7343
 Question: Memory that backward(create_graph=True) used is not freed, and gc.collect() finds nothing.
 Answer: Each gradient has a graph that leads back to its parameter, and the parameter owns the gradient: a reference

@@ -1,5 +1,5 @@
-"""
-Purpose: fine-tunes an audio model on a dataset that computes features on the fly.
+"""Purpose: fine-tunes an audio model on a dataset that computes features on the fly.
+
 Thread: MoonshotAI/Kimi-Audio#117
 Question: Memory grows during training, and more so the larger the training data is.
 Answer: __getitem__ of the dataset has @lru_cache(maxsize=None), so each item that was ever read stays.

@@ -1,5 +1,5 @@
-"""
-Purpose: trains on batches that a pipeline prepares, each in an object of its own.
+"""Purpose: trains on batches that a pipeline prepares, each in an object of its own.
+
 Thread: pytorch/pytorch#50185
 Question: A loop that drops each object at once still runs out of memory, as if nothing were freed.
 Answer: Each object refers to itself, so its tensors live until Python's cyclic garbage collector runs, and that

@@ -1,5 +1,5 @@
-"""
-Purpose: trains on samples of which some are broken, and reports the failures at the end.
+"""Purpose: trains on samples of which some are broken, and reports the failures at the end.
+
 Thread: pytorch/pytorch#27600
 Question: After an error was caught, neither gc.collect() nor empty_cache() frees the memory.
 Answer: The exception holds the frames in which it was raised, and so their local variables with all tensors. As long

@@ -1,10 +1,10 @@
-"""
-Purpose: answers many short prompts with a small transformer that caches keys and values.
+"""Purpose: answers many short prompts with a small transformer that caches keys and values.
+
 Thread: NickMonrad/kernel-ai-assistant#558
 Question: The assistant is killed for memory after some 160 quick questions.
 Answer: The cache of keys and values grows with every turn of the conversation and is never reset. Reset it after a
     bounded number of turns.
-Finding: retention-growth
+Finding: leak-per-event
 Needs: torch
 Pattern: a layer of attention stands for the engine on the phone.
 """
@@ -44,8 +44,8 @@ def main():
                 model.reset()
             answers.append(float(model(torch.randn(TOKENS, WIDTH)).norm()))
     print("answers", len(answers), "mean", sum(answers) / TURNS)
-    # Keys and values of all turns.
-    print("truth", 2 * TURNS * TOKENS * WIDTH * 4)
+    # The keys and values of one turn.
+    print("truth", 2 * TOKENS * WIDTH * 4)
 
 
 main()

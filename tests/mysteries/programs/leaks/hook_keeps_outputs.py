@@ -1,5 +1,5 @@
-"""
-Purpose: trains a small network whose forward hook collects activations for per-sample gradients.
+"""Purpose: trains a small network whose forward hook collects activations for per-sample gradients.
+
 Thread: meta-pytorch/opacus#176
 Question: Memory grows with each evaluation although the evaluation runs under torch.no_grad().
 Answer: The forward hook stores the activations of every layer, and only a backward pass takes them out again. Without

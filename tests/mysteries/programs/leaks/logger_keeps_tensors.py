@@ -1,5 +1,5 @@
-"""
-Purpose: trains a network and logs statistics of each step.
+"""Purpose: trains a network and logs statistics of each step.
+
 Thread: wandb/wandb#354
 Question: The program takes 40 GB of memory in an hour if it logs tensors. With tensor.item() it does not.
 Answer: The logger keeps what it is given, and a tensor of the loss keeps its graph. Log numbers.

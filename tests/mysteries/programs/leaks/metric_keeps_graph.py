@@ -1,5 +1,5 @@
-"""
-Purpose: trains a tagger and averages its loss and a soft accuracy over the epoch.
+"""Purpose: trains a tagger and averages its loss and a soft accuracy over the epoch.
+
 Thread: jostmey/NakedAttention#1
 Question: The training loop runs out of memory although each batch is small.
 Answer: The averages were summed with += from tensors that require gradients, so the graph of each batch stays until

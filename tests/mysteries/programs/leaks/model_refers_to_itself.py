@@ -1,5 +1,5 @@
-"""
-Purpose: trains a small network for each fold of a cross validation.
+"""Purpose: trains a small network for each fold of a cross validation.
+
 Thread: pytorch/pytorch#128211
 Question: Memory grows with each new model if its constructor assigns one of its methods to an attribute.
 Answer: The bound method refers to the model and the model to the method. Such a cycle stays until Python's garbage

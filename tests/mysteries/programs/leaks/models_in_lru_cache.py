@@ -1,5 +1,5 @@
-"""
-Purpose: compares detectors that a search over their settings builds one after the other.
+"""Purpose: compares detectors that a search over their settings builds one after the other.
+
 Thread: huggingface/transformers#45412
 Question: RT-DETR keeps much memory after the model was deleted and the garbage collector has run.
 Answer: A method that computes anchors has functools.lru_cache. The cache belongs to the class, and self is a part of

@@ -1,7 +1,7 @@
-"""
-Purpose: trains a segmentation network and measures its predictions after each epoch.
+"""Purpose: trains a segmentation network and measures its predictions after each epoch.
+
 Thread: microsoft/InnerEye-DeepLearning#209
-Question: The training runs out of memory after some epochs.
+Question: The training can run out of memory as the epochs go by.
 Answer: The outputs of the model are kept across epochs. Drop them once the metrics of the epoch are known.
 Finding: leak-per-event
 Needs: torch

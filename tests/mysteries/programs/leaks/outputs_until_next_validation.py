@@ -1,7 +1,7 @@
-"""
-Purpose: trains a network with a loop that validates it and hands the outputs to a hook.
+"""Purpose: trains a network with a loop that validates it and hands the outputs to a hook.
+
 Thread: Lightning-AI/pytorch-lightning#5735
-Question: After the first validation, the training needs more memory than before, on CPU and GPU.
+Question: Memory that the validation took stays taken during the training.
 Answer: The evaluation loop keeps the outputs of all validation steps until the next validation begins. Clear them at
     the end of the validation.
 Finding: lines

@@ -1,5 +1,5 @@
-"""
-Purpose: moves nested batches to another type by a function that calls itself.
+"""Purpose: moves nested batches to another type by a function that calls itself.
+
 Thread: pytorch/pytorch#20199
 Question: Memory rises in every iteration up to some bound, and is flat if gc.collect() is called in each.
 Answer: A function that is defined in another and calls itself is a reference cycle, together with all that it closes

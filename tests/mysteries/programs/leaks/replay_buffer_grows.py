@@ -1,5 +1,5 @@
-"""
-Purpose: trains a driving agent on frames that it collects in a replay buffer.
+"""Purpose: trains a driving agent on frames that it collects in a replay buffer.
+
 Thread: dotchen/LearningByCheating#6
 Question: Phase 2 runs out of RAM after three or four epochs. The replay buffer is always growing.
 Answer: The buffer holds uncompressed frames and its capacity is too large for the machine. Lower the capacity, or

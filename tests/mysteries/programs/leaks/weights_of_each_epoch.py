@@ -1,5 +1,5 @@
-"""
-Purpose: trains a network and returns the weights of the best epoch.
+"""Purpose: trains a network and returns the weights of the best epoch.
+
 Thread: citoverse/cito#45
 Question: With large networks, the memory fills up during the training.
 Answer: The weights of every epoch are kept in memory. Keep only those of the last and of the best epoch.

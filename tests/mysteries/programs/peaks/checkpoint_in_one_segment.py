@@ -1,9 +1,9 @@
-"""
-Purpose: trains a deep network under activation checkpointing.
+"""Purpose: trains a deep network under activation checkpointing.
+
 Thread: tensorflow/tensorflow#39042
 Question: Recomputing the activations saves no memory.
-Answer: If the whole model is one segment, its backward pass recomputes all activations at once. Split it into
-    segments.
+Answer: If the whole model is one segment, its backward pass recomputes all activations at once. The model must be
+    split by hand into several.
 Finding: recompute-peak
 Needs: torch
 Pattern: PyTorch's checkpoint stands for TensorFlow's recompute_grad.

@@ -1,5 +1,5 @@
-"""
-Purpose: trains a small transformer on one long sequence.
+"""Purpose: trains a small transformer on one long sequence.
+
 Thread: vllm-project/speculators#881
 Question: At 8192 tokens, the training takes 50 GiB and runs out of memory.
 Answer: The attention defaults to eager, which makes a matrix of heads times length times length in each layer. Use

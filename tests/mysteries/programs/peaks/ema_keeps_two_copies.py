@@ -1,5 +1,5 @@
-"""
-Purpose: trains a network with a moving average of its weights for evaluation.
+"""Purpose: trains a network with a moving average of its weights for evaluation.
+
 Thread: mosaicml/composer#1941
 Question: The moving average takes twice the memory of the parameters, not once.
 Answer: Beside the average, the algorithm holds a second copy of the model for the weights of the training, which it

@@ -1,5 +1,5 @@
-"""
-Purpose: ranks the features of a table and hands them to a model as float32.
+"""Purpose: ranks the features of a table and hands them to a model as float32.
+
 Thread: mikeycdavis/Numerai#76
 Question: The conversion to float32 fails to allocate 56 GiB for an array of float64.
 Answer: The ranks are float64, so pandas first makes one float64 array of all columns, and NumPy converts it

@@ -1,5 +1,5 @@
-"""
-Purpose: normalizes a stack of scans.
+"""Purpose: normalizes a stack of scans.
+
 Thread: jrkerns/pylinac#510
 Question: Normalizing an image takes several times the memory of the image.
 Answer: The division of an int16 array returns float64, four times its size. Give the result a smaller type.

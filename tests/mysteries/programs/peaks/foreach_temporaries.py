@@ -1,5 +1,5 @@
-"""
-Purpose: trains a network with Adam and a tiny batch.
+"""Purpose: trains a network with Adam and a tiny batch.
+
 Thread: pytorch/pytorch#97712
 Question: The optimizer's step takes more memory than it did before it used the foreach implementation.
 Answer: Its operations on lists make intermediates for all parameters at once. At least one list as large as the

@@ -1,5 +1,5 @@
-"""
-Purpose: trains an embedding with a loop that clears the gradients just before the backward pass.
+"""Purpose: trains an embedding with a loop that clears the gradients just before the backward pass.
+
 Thread: karpathy/nanoGPT#71
 Question: Why does it make a difference where a loop calls zero_grad(set_to_none=True)?
 Answer: From the update up to that call, the gradients take memory. Called after the forward pass, they are alive
@@ -36,9 +36,9 @@ def main():
     for step in range(STEPS):
         loss = model(torch.randint(WORDS, (TOKENS,)))
         if not MENDED:
-            optimizer.zero_grad(set_to_none=True)
+            optimizer.zero_grad(set_to_none=True)  # CAUSE
         loss.backward()  # CAUSE
-        optimizer.step()
+        optimizer.step()  # CAUSE
         if MENDED:
             optimizer.zero_grad(set_to_none=True)
     print("loss", float(loss))

@@ -1,5 +1,5 @@
-"""
-Purpose: computes the log-probabilities of sampled tokens under a policy, batch by batch.
+"""Purpose: computes the log-probabilities of sampled tokens under a policy, batch by batch.
+
 Thread: NVIDIA-NeMo/RL#3005
 Question: The computation of log-probabilities runs out of memory although the model itself fits.
 Answer: The logits of the whole batch, sequence times vocabulary, are cast to float32 at once. Compute them in chunks

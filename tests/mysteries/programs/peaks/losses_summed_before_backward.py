@@ -1,5 +1,5 @@
-"""
-Purpose: trains with a large batch in small parts, one update for all of them.
+"""Purpose: trains with a large batch in small parts, one update for all of them.
+
 Thread: filipradenovic/cnnimageretrieval-pytorch#20
 Question: Why does the loop call loss.backward() for each tuple, and not once for the sum of all losses?
 Answer: Both give the same gradients, but a sum keeps the graphs of all parts until its backward pass. One backward

@@ -1,5 +1,5 @@
-"""
-Purpose: builds a transformer with a long context and runs it on a short prompt.
+"""Purpose: builds a transformer with a long context and runs it on a short prompt.
+
 Thread: TransformerLensOrg/TransformerLens#479
 Question: A model with a long context takes far more memory than its parameters.
 Answer: Each attention layer registers a mask of the longest context squared, the same in every layer. Build the mask

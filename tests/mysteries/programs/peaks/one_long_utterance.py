@@ -1,5 +1,5 @@
-"""
-Purpose: trains a speech encoder on batches of utterances, each padded to its longest one.
+"""Purpose: trains a speech encoder on batches of utterances, each padded to its longest one.
+
 Thread: k2-fsa/icefall#119
 Question: With max-duration 50, the training runs out of memory after some batches; with 30, most of the GPU is idle.
 Answer: A few recordings are much longer than all others, and a batch that has one makes the peak. Filter them out.
@@ -38,7 +38,7 @@ def main():
         loss.backward()
         optimizer.step()
     print("loss", float(loss))
-    # The tensors of the longest batch when tanh's backward pass has run: the frames, the result of tanh, its gradient and
+    # The longest batch when the backward pass of tanh has run: the frames, the result of tanh, its gradient and
     # that of its input.
     print("truth", BATCH * max(lengths) * (FEATURES + 3 * WIDTH) * 4)
 

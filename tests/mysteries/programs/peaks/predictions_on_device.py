@@ -1,5 +1,5 @@
-"""
-Purpose: evaluates a language model on a data set and computes its accuracy at the end.
+"""Purpose: evaluates a language model on a data set and computes its accuracy at the end.
+
 Thread: huggingface/transformers#7232
 Question: trainer.evaluate() runs out of memory on a large data set although each batch is small.
 Answer: The logits of all batches are joined where the model computes, and moved only at the end. Reduce them first,

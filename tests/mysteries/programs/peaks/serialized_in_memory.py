@@ -1,5 +1,5 @@
-"""
-Purpose: merges an adapter into a network and writes the merged weights.
+"""Purpose: merges an adapter into a network and writes the merged weights.
+
 Thread: shootthesound/Fizgig#143
 Question: Saving a checkpoint raises MemoryError on a machine on which the training fits.
 Answer: Beside a second copy of the weights, safetensors turns the tensors into bytes in memory before they are

@@ -1,5 +1,5 @@
-"""
-Purpose: resumes the training of a network from a checkpoint.
+"""Purpose: resumes the training of a network from a checkpoint.
+
 Thread: karpathy/nanoGPT#533
 Question: A resumed training takes more memory than one from scratch.
 Answer: The variables that hold the loaded checkpoint live as long as the training. Delete them once the model has its

@@ -1,5 +1,5 @@
-"""
-Purpose: trains a network and keeps the predictions of each validation batch until its score is known.
+"""Purpose: trains a network and keeps the predictions of each validation batch until its score is known.
+
 Thread: skorch-dev/skorch#218
 Question: Training works, but the memory grows with each batch of the validation until nothing is left.
 Answer: The validation runs without torch.no_grad(), so each prediction that is kept also keeps its graph.

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 MENDED = "--mended" in sys.argv
-BATCHES, BATCH, LENGTH, WORDS, WIDTH, CHUNK = 4, 2, 256, 16384, 64, 32
+BATCHES, BATCH, LENGTH, WORDS, WIDTH, CHUNK = 2, 2, 256, 16384, 512, 4
 
 
 class Policy(nn.Module):
@@ -22,21 +22,16 @@ class Policy(nn.Module):
         self.words = nn.Embedding(WORDS, WIDTH)
         self.head = nn.Linear(WIDTH, WORDS, bias=False)
 
+    def logprobs(self, hidden, tokens):
+        logits = self.head(hidden).float()  # CAUSE
+        return logits.log_softmax(dim=-1).gather(-1, tokens[..., None])[..., 0]  # CAUSE
+
     def forward(self, tokens):
-        return self.head(self.words(tokens))
-
-
-def chosen(logits, tokens):
-    logprobs = logits.float().log_softmax(dim=-1)  # CAUSE
-    return logprobs.gather(-1, tokens[..., None])[..., 0]
-
-
-def logprobs_of(policy, tokens):
-    logits = policy(tokens)
-    if not MENDED:
-        return chosen(logits, tokens)
-    parts = zip(logits.split(CHUNK, dim=1), tokens.split(CHUNK, dim=1))
-    return torch.cat([chosen(part, words) for part, words in parts], dim=1)
+        hidden = self.words(tokens)
+        if not MENDED:
+            return self.logprobs(hidden, tokens)
+        parts = zip(hidden.split(CHUNK, dim=1), tokens.split(CHUNK, dim=1))
+        return torch.cat([self.logprobs(*part) for part in parts], dim=1)
 
 
 def main():
@@ -45,7 +40,7 @@ def main():
     total = 0.0
     with torch.no_grad():
         for batch in range(BATCHES):
-            total += float(logprobs_of(policy, torch.randint(WORDS, (BATCH, LENGTH))).sum())
+            total += float(policy(torch.randint(WORDS, (BATCH, LENGTH))).sum())
     print("mean log-probability", total / BATCHES / BATCH / LENGTH)
     # The logits as float32.
     print("truth", BATCH * LENGTH * WORDS * 4)

@@ -36,8 +36,9 @@ struct Candidates {
   }
 };
 
-bool in_phase_of_step(const Row& row) {
-  return row.step != Step::none && row.count != 0;
+// False for collections of Python's garbage, too: they come in any step, so steps would differ by them.
+bool in_phase_of_step(const Account& account, const Row& row) {
+  return row.step != Step::none && row.count != 0 && account.paths.text(account.paths.last(row.path)) != "gc";
 }
 
 // Returns every phase of every step after the exceptional one. This is the step of the optimizer's first
@@ -46,7 +47,7 @@ std::vector<std::pair<Step, PathId>> phases_after_first(const Account& account) 
   std::vector<std::pair<Step, PathId>> all;
   std::optional<std::pair<std::uint64_t, Step>> first; // the row that began first
   for (const Row& row : account.rows) {
-    if (!in_phase_of_step(row) || !account.whole(row.step)) continue;
+    if (!in_phase_of_step(account, row) || !account.whole(row.step)) continue;
     all.emplace_back(row.step, row.path);
     if (!first || row.began < first->first) first = {row.began, row.step};
   }
@@ -81,7 +82,7 @@ std::vector<std::vector<std::int64_t>> signatures(const Account& account, const 
   std::vector<std::vector<std::int64_t>> values(candidates.paths.size() * each,
                                                 std::vector<std::int64_t>(candidates.steps.size()));
   for (const Row& row : account.rows) {
-    if (!in_phase_of_step(row) || !candidates.has(row.step)) continue;
+    if (!in_phase_of_step(account, row) || !candidates.has(row.step)) continue;
     const std::size_t step = candidates.number(row.step);
     const auto path = std::lower_bound(candidates.paths.begin(), candidates.paths.end(), row.path);
     std::size_t at = static_cast<std::size_t>(path - candidates.paths.begin()) * each;
@@ -191,7 +192,7 @@ Steady steady(const Account& account) {
     for (std::size_t i = from; i < to; ++i) of[all.paths[i]].reserve(out.steps.size());
     for (const Row& row : account.rows) {
       const auto path = of.find(row.path);
-      if (path == of.end() || !in_phase_of_step(row)) continue;
+      if (path == of.end() || !in_phase_of_step(account, row)) continue;
       if (std::binary_search(out.steps.begin(), out.steps.end(), row.step)) path->second.push_back(row);
     }
     for (std::size_t i = from; i < to; ++i) {

@@ -11,6 +11,7 @@
 #include "analyzer/findings/common/peak_candidate.h"
 #include "analyzer/findings/peak/first_step_only.h"
 #include "analyzer/findings/peak/foreach_temporaries.h"
+#include "analyzer/findings/peak/freed_by_gc.h"
 #include "analyzer/findings/peak/kept_gradients.h"
 #include "analyzer/findings/peak/loss_logits.h"
 #include "analyzer/findings/peak/optimizer_states.h"
@@ -38,7 +39,7 @@ Findings find_in_peaks(ProcessAnalysis& analysis) {
   PeakCandidates candidates;
   for (const auto propose :
        {propose_foreach, propose_loss, propose_recompute, propose_first_step, propose_serialized,
-        propose_pinned_rounding, propose_parameter_copy, propose_kept_gradients})
+        propose_pinned_rounding, propose_parameter_copy, propose_kept_gradients, propose_freed_by_gc})
     append(candidates, propose(analysis));
   const Findings leaks = find_leaks(analysis);
   append(candidates, propose_unused_graph(analysis, leaks));

@@ -2,6 +2,7 @@
 #include "analyzer/passes/peak_without.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "analyzer/files/read_budget.h"
 #include "analyzer/replay/wrapping_sum.h"
@@ -31,7 +32,8 @@ class Excluding : public Observer {
       if (part.bytes == 0) continue;
       ExcludedLevel& level = count.*part.level;
       level.all = wrapping_sub(level.all, part.bytes);
-      if (block.born.step < count.step) level.earlier = wrapping_sub(level.earlier, part.bytes);
+      if (count.what->rounds ? block.birth < count.round : block.born.step < count.step)
+        level.earlier = wrapping_sub(level.earlier, part.bytes);
       count.without.last_held = phases().step();
     }
   }
@@ -47,8 +49,7 @@ class Excluding : public Observer {
         event.type == displaced || event.type == early_death)
       return;
     for (Count& count : counts_) {
-      if (count.step != phases().step()) {
-        count.step = phases().step();
+      if (advances(count, event.ordinal)) {
         count.blocks.earlier = count.blocks.all;
         count.left.earlier = count.left.all;
       }
@@ -78,7 +79,9 @@ class Excluding : public Observer {
   struct Count {
     const Excluded* what = nullptr;
     Without without{};
-    Step step = Step::none; // the present step
+    Step step = Step::none;    // the present step
+    trace::Ordinal round = 0;  // where the present round began
+    std::size_t rounds = 0;    // that have begun
     ExcludedLevel blocks{};
     ExcludedLevel left{}; // of `left_by_steps`
   };
@@ -87,6 +90,17 @@ class Excluding : public Observer {
     std::uint64_t bytes; // 0: the block is not excluded
   };
 
+  // True if a step or a round has just begun. Notes it.
+  bool advances(Count& count, trace::Ordinal at) const {
+    if (!count.what->rounds) return std::exchange(count.step, phases().step()) != phases().step();
+    const std::vector<trace::Ordinal>& rounds = *count.what->rounds;
+    bool out = false;
+    for (; count.rounds < rounds.size() && rounds[count.rounds] <= at; ++count.rounds) {
+      count.round = rounds[count.rounds];
+      out = true;
+    }
+    return out;
+  }
   ExcludedPart part_of(const Excluded& what, const Block& block) const {
     if (const std::uint64_t bytes = bytes_of(what, block); bytes != 0) return {&Count::blocks, bytes};
     const bool left = block.memory == what.memory && what.left_by_steps.contains(block.stack);
@@ -112,6 +126,7 @@ class Excluding : public Observer {
     const bool needed =
         present == KnownPhase::backward || present == KnownPhase::recompute || present == KnownPhase::step;
     if (count.what->until_backward) return needed ? 0 : count.blocks.earlier;
+    if (count.what->rounds) return count.blocks.earlier;
     const std::int64_t all =
         wrapping_sub(count.blocks.all, count.what->of_present_step ? count.blocks.earlier : 0);
     const std::int64_t stays = count.what->parts == 0 ? 0 : all / static_cast<std::int64_t>(count.what->parts);

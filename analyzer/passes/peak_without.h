@@ -31,6 +31,8 @@ struct Excluded {
   // restrict them.
   std::unordered_set<format::StackId> left_by_steps{};
   bool of_present_step = false; // true: excluded only until the step after their birth begins
+  // Ascending. If set, a block is excluded only once one of these events, after its birth, has happened.
+  std::optional<std::vector<trace::Ordinal>> rounds{};
   // true: excluded only once the step after their birth has begun, and only outside backward and update
   bool until_backward = false;
 };

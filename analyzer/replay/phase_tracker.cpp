@@ -129,6 +129,7 @@ void Phases::restart(const trace::Event& event) {
   open_.clear();
   born_.clear();
   reopened_.clear();
+  collecting_.clear();
   const auto window = event.as<format::WindowEvent>();
   step_ = step_of(window.step_plus_1);
   stepped_ = (window.stepped & 1) != 0;
@@ -190,6 +191,27 @@ void Phases::pop(Stack& stack, bool skipped, PhaseWatcher& watcher) {
   watcher.ended(frame.occurrence, skipped);
 }
 
+bool Phases::follow_collection(const trace::Event& event, PhaseWatcher& watcher) {
+  const bool collects = event.type == EventType::death && (event.flags & format::kCollected) != 0;
+  if (!collects && (collecting_.empty() || event.type == EventType::counters)) return false;
+  if (collecting_.contains(event.thread) == collects) return false;
+  if (collects) {
+    OpenOccurrence frame;
+    frame.name = paths_.name("gc");
+    frame.occurrence.step = step_;
+    Stack& stack = stacks_[event.thread].frames;
+    const std::size_t depth = stack.size();
+    push(event.thread, frame, watcher);
+    if (stack.size() == depth) return false; // too deep
+    collecting_.insert(event.thread);
+  } else {
+    collecting_.erase(event.thread);
+    pop(stacks_.at(event.thread).frames, false, watcher);
+    touch(event.thread);
+  }
+  return true;
+}
+
 // Makes `thread` the one whose phase is the process's, or removes it if it is not in a phase.
 void Phases::touch(std::uint32_t thread) {
   const auto at = stacks_.find(thread);
@@ -212,6 +234,7 @@ void Phases::close(PhaseWatcher& watcher) {
   stacks_.clear();
   recent_.clear();
   open_.clear();
+  collecting_.clear();
   for (const Occurrence& one : open) watcher.ended(one, false);
 }
 

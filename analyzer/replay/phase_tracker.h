@@ -37,6 +37,10 @@ class Phases {
   // Takes phase_begin, phase_end, step and reset. After a gap between windows it takes `window`, which discards
   // the open phases, then `open_phase`. Ignores all other events.
   void apply(const trace::Event& event, PhaseWatcher& watcher);
+  // Begins a phase `gc` on the thread that frees a block in a collection of Python's garbage (format::kCollected),
+  // and ends it at the next event of this thread. The recorder does not mark collections: most free no recorded
+  // block, and cost nothing. Returns true if a phase began or ended.
+  bool follow_collection(const trace::Event& event, PhaseWatcher& watcher);
   // Ends the phases that are open at the end of a trace.
   void close(PhaseWatcher& watcher);
 
@@ -87,6 +91,7 @@ class Phases {
   std::map<std::uint64_t, std::uint32_t> recent_; // threads in a phase; the last to begin or end one is last
   std::uint64_t touches_ = 0;
   std::unordered_set<OccurrenceId> open_;
+  std::unordered_set<std::uint32_t> collecting_; // threads in a phase that follow_collection() began
   std::uint64_t occurrences_ = 0;
   Step step_ = Step::none;
   Step first_update_ = Step::none;

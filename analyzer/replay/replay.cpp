@@ -45,6 +45,7 @@ trace::OrderCounts Replay::run(Observer& observer) {
   Places places;
   const trace::OrderCounts counts = trace_.each([&](const trace::Event& event) {
     if (event.type == format::EventType::window) observer.cut(event);
+    if (phases_.follow_collection(event, observer)) places.forget();
     // Marks carry no bytes, so the order of phases and live blocks has no effect.
     if (Places::changed_by(event.type)) {
       phases_.apply(event, observer);

@@ -12,6 +12,7 @@
 #include "preload/record/live_levels.h"
 #include "preload/record/stack_capture.h"
 #include "preload/record/thread_entry.h"
+#include "preload/stack/python_collector.h"
 #include "preload/state/doorbell.h"
 #include "preload/state/fork_mark.h"
 #include "preload/state/recorder_state.h"
@@ -125,6 +126,7 @@ void Recording::died(const HookedBlock& block, format::Stamp death) const {
   // The trace of a forked child has no births of inherited blocks. So the kind tells that this block was
   // memory.
   if (update_level_at_death(block)) record.kind = static_cast<std::uint8_t>(format::Kind::mmap_anon);
+  if (python_collects()) record.flags |= format::kCollected;
   emit(record);
 }
 

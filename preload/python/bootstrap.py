@@ -194,6 +194,14 @@ def _prepare(torch):
         graph_task=_graph_task(torch),
         is_compiling=_compiling_test(torch),
     )
+    _find_collector()
+
+
+def _find_collector():
+    """Has each block marked that the collector of cycles frees. An entry in gc.callbacks would show."""
+    gc = sys.modules.get("gc")
+    if gc is None or not _memtrace.collector(id(gc.garbage), id(gc.callbacks)):
+        _memtrace.note("python-collector=not found")
 
 
 def _report_pinned():

@@ -72,18 +72,6 @@ constinit const Layout* g_layout = nullptr;
 constinit const void* g_hidden = nullptr;
 constinit ReadFrames g_walk = nullptr; // stored last: a reader that sees it sees the rest too
 
-// Returns the minor version of "3.11.7 (main, ..."; -1 for other texts. The layouts hold for releases and
-// candidates; alphas and betas differ.
-int parse_minor(const char* text) {
-  if (text[0] != '3' || text[1] != '.') return -1;
-  int minor = 0;
-  for (text += 2; *text >= '0' && *text <= '9'; ++text) minor = minor * 10 + (*text - '0');
-  if (*text++ != '.') return -1;
-  while (*text >= '0' && *text <= '9') ++text;
-  if (*text == 'a' || *text == 'b') return -1;
-  return minor;
-}
-
 // True if the runtime's own table agrees with the layout. This detects builds with another configuration. Free
 // threading has another object header, frame chain and str; from 3.14 also a copy of the instructions per
 // thread.
@@ -245,9 +233,19 @@ bool read_text(const Layout& k, const void* text, Room& room, const char** out, 
 
 } // namespace
 
+int python_minor(const char* text) {
+  if (text[0] != '3' || text[1] != '.') return -1;
+  int minor = 0;
+  for (text += 2; *text >= '0' && *text <= '9'; ++text) minor = minor * 10 + (*text - '0');
+  if (*text++ != '.') return -1;
+  while (*text >= '0' && *text <= '9') ++text;
+  if (*text == 'a' || *text == 'b') return -1;
+  return minor;
+}
+
 bool python_attach(const PythonSymbols& symbols) {
   if (symbols.this_thread_state == nullptr || symbols.version == nullptr) return false;
-  int minor = parse_minor(symbols.version);
+  int minor = python_minor(symbols.version);
   for (const Layout& layout : kLayouts) {
     if (layout.minor != minor || !describes_itself_as(layout, symbols.runtime)) continue;
     g_this_thread_state = symbols.this_thread_state;

@@ -45,6 +45,10 @@ struct PythonSymbols {
   const void* runtime;          // &_PyRuntime, where 3.13 and later describe their layout; may be null
 };
 
+// Returns the minor version of "3.11.7 (main, ..."; -1 for other texts. The layouts hold for releases and
+// candidates, so alphas and betas are -1, too.
+int python_minor(const char* version);
+
 // Sets the version of CPython; once, outside any hook. False: the frames of this version are not known, so
 // stacks stay native.
 bool python_attach(const PythonSymbols& symbols);

@@ -34,7 +34,7 @@ class PhaseTable {
     typical_from_ = rows_.size();
     if (!has_typical()) return;
     for (const replay::Row& row : analysis().steady.rows)
-      if (view_.figures(row).peak != 0) rows_.push_back({&row, row.step, nullptr});
+      if (view_.figures(row).peak != 0 && !is_minor_collection(row)) rows_.push_back({&row, row.step, nullptr});
   }
 
   void write(Lines& lines) const {
@@ -50,7 +50,15 @@ class PhaseTable {
   ProcessAnalysis& analysis() const { return view_.analysis; }
   bool has_typical() const { return analysis().shown.steady && !analysis().steady.rows.empty(); }
 
+  // True for collections of Python's garbage that freed less than a hundredth of the peak. Python collects all the
+  // time: an import of torch has 47 collections that free a recorded block.
+  bool is_minor_collection(const replay::Row& row) const {
+    const replay::Paths& paths = analysis().account.paths;
+    return paths.text(paths.last(row.path)) == "gc" && -view_.figures(row).net < view_.leading.bytes / 100;
+  }
+
   bool telling(const ShownRow& shown) const {
+    if (is_minor_collection(*shown.row)) return all_steps_;
     if (all_steps_ || !has_typical()) return true;
     return shown.as == Step::none || shown.as == Step{0} ||
            (shown.as == view_.peak().step && !peak_is_typical_);
@@ -61,7 +69,8 @@ class PhaseTable {
     if (!has_typical() || all_steps_ || peak_is_apart()) return false;
     std::size_t of_peak = 0, equal = 0;
     for (const ShownRow& shown : analysis().shown.rows) {
-      if (shown.as != view_.peak().step || shown.row->count == 0 || view_.figures(*shown.row).peak == 0)
+      if (shown.as != view_.peak().step || shown.row->count == 0 || view_.figures(*shown.row).peak == 0 ||
+          is_minor_collection(*shown.row))
         continue;
       ++of_peak;
       equal += std::any_of(

@@ -33,6 +33,7 @@ using AuditHook = int (*)(const char* event, Object* args, void* user);
   F(int, Py_IsInitialized, ())                                    \
   F(const char*, Py_GetVersion, ())                               \
   F(void*, PyGILState_GetThisThreadState, ())                     \
+  F(void*, PyInterpreterState_Get, ())                            \
   F(void, PyErr_Fetch, (Object**, Object**, Object**))            \
   F(void, PyErr_Restore, (Object*, Object*, Object*))             \
   F(void, PyErr_Clear, ())                                        \

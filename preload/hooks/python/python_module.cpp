@@ -13,6 +13,7 @@
 #include "preload/os/libc/libc_table.h"
 #include "preload/os/paths.h"
 #include "preload/record/stack_capture.h"
+#include "preload/stack/python_collector.h"
 #include "preload/stack/python_frames.h"
 #include "preload/stack/python_layouts.h"
 
@@ -178,7 +179,17 @@ Object* attach(Object*, Object* const* args, Ssize count) {
   return g_python.PyBool_FromLong(known ? 1 : 0);
 }
 
+// collector(id of gc.garbage, id of gc.callbacks): finds the collector. Returns True if it did.
+Object* collector(Object*, Object* const* args, Ssize count) {
+  if (count < 2) return g_python.PyBool_FromLong(0);
+  const auto object = [args](Ssize i) { return reinterpret_cast<const void*>(number_of(args[i])); };
+  const record::CollectorSymbols symbols{g_python.PyInterpreterState_Get(),
+                                         g_python.PyGILState_GetThisThreadState, g_python.Py_GetVersion()};
+  return g_python.PyBool_FromLong(record::python_find_collector(symbols, object(0), object(1)) ? 1 : 0);
+}
+
 Object* detach(Object*, Object* const*, Ssize) {
+  record::python_forget_collector();
   record::python_detach();
   return done();
 }
@@ -228,7 +239,7 @@ constinit MethodDef g_methods[] = {
     {"note", note, kFastCall, nullptr},       {"parameters", parameters, kFastCall, nullptr},
     {"attach", attach, kFastCall, nullptr},   {"detach", detach, kFastCall, nullptr},
     {"then", then, kFastCall, nullptr},       {"pinned", pinned, kFastCall, nullptr},
-    {"label", label, kFastCall, nullptr},
+    {"label", label, kFastCall, nullptr},     {"collector", collector, kFastCall, nullptr},
 };
 
 // Writes to `path` the file `inside` of the folder of this library. Returns its length, or 0 if it is not

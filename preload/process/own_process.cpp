@@ -3,7 +3,9 @@
 // Runs: on any thread.
 #include "preload/process/own_process.h"
 
+#include "preload/os/clocks.h"
 #include "preload/os/threads.h"
+#include "preload/os/timestamp.h"
 #include "preload/state/thread.h"
 
 namespace memtrace::record {
@@ -11,13 +13,19 @@ namespace memtrace::record {
 namespace {
 
 constinit int owner = 0; // its pid
+constinit ProcessStart start{};
 
 } // namespace
 
 int take_process() {
   const int before = owner;
   owner = os::process_id();
+  start = {draw_stamp(), os::unix_ns()};
   return before;
+}
+
+ProcessStart process_start() {
+  return start;
 }
 
 bool is_own_process() {

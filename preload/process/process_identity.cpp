@@ -13,6 +13,7 @@
 #include "preload/os/paths.h"
 #include "preload/os/threads.h"
 #include "preload/process/open_files.h"
+#include "preload/process/own_process.h"
 #include "preload/record/interner.h"
 #include "preload/state/new_record.h"
 #include "preload/state/settings.h"
@@ -130,18 +131,22 @@ void prepare_identity(const Parent& from) {
 }
 
 void put_identity(void (*put)(void* out, const RingRecord& record), void* out) {
-  put(out, record_of(format::ProcessEvent{
-               .pid = static_cast<std::uint32_t>(os::process_id()),
-               .parent_pid = static_cast<std::uint32_t>(os::parent_id()),
-               .unix_ns = os::unix_ns(),
-               .executable = exe,
-               .arguments = argv,
-               .host = host,
-               .directory = directory,
-               .exact_min = settings.exact_min,
-               .sample_bytes = static_cast<std::uint32_t>(settings.sample),
-               .page_bytes = format::kPage,
-           }));
+  // The report's clock begins at this stamp. When it was the time of this call, a script that slept for 20 s
+  // before it held MEMTRACE_MIN_PEAK was said to have taken 2 s.
+  RingRecord process = record_of(format::ProcessEvent{
+      .pid = static_cast<std::uint32_t>(os::process_id()),
+      .parent_pid = static_cast<std::uint32_t>(os::parent_id()),
+      .unix_ns = process_start().unix_ns,
+      .executable = exe,
+      .arguments = argv,
+      .host = host,
+      .directory = directory,
+      .exact_min = settings.exact_min,
+      .sample_bytes = static_cast<std::uint32_t>(settings.sample),
+      .page_bytes = format::kPage,
+  });
+  process.stamp = process_start().stamp;
+  put(out, process);
   put(out,
       record_of(format::JobEvent{job, attempt().number, place.rank, place.local_rank, place.world, launcher}));
   if (parent.pid == 0) return;

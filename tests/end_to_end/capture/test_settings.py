@@ -126,6 +126,17 @@ class Settings(harness.Case):
         self.assertEqual([(frame["function"], os.path.basename(frame["file"]), frame["line"]) for frame in python[:3]],
                          [("hold", "large.py", 5), ("Keeper.keep", "large.py", 10), ("<module>", "large.py", 13)])
 
+    def test_time_begins_with_the_process(self):
+        """The process does not record before it holds MEMTRACE_MIN_PEAK, but its time counts."""
+        program = f"import time; print(time.time()); time.sleep(2); {LARGE}; print(time.time())"
+        done, report = self.trace([sys.executable, "-c", program], {"MEMTRACE_QUIET": "1"})
+        began, ended = map(float, done.stdout.split())
+        process = self.only_process(report)
+        self.assertLessEqual(process["start_unix"], began)
+        # Clocks of the wall and of the trace may drift apart.
+        self.assertGreaterEqual(process["start_unix"] + process["duration"], ended - 0.1)
+        self.assertGreaterEqual(process["peaks"][0]["t"], 1.9)
+
     def test_same_input_same_output(self):
         self.trace(["python3", "-c", LARGE], {"MEMTRACE_QUIET": "1"})
         self.assertEqual(self.report_text(), self.report_text())

@@ -117,8 +117,26 @@ def _of_models():
                 yield from (value for value in state.values() if hasattr(value, "storage_offset"))
 
 
+def _without_collections(walk):
+    """`walk()`, in which Python's collector does not run. It would find what the walk refers to in use. Dead modules in
+    cycles then moved to an older generation: 31 lived at once, and 18 without memtrace."""
+    gc = sys.modules.get("gc")
+    if gc is None or not gc.isenabled():
+        walk()
+        return
+    gc.disable()
+    try:
+        walk()
+    finally:
+        gc.enable()
+
+
 def _report_parameters(root):
     """Counts and labels what all roots have, where one is new."""
+    _without_collections(lambda: _count_parameters(root))
+
+
+def _count_parameters(root):
     global _reported
     torch = sys.modules["torch"]
     try:
@@ -195,7 +213,7 @@ def _in_turn(what, label):
         return
     try:
         with torch._C.DisableTorchFunction():
-            label()
+            _without_collections(label)
     except Exception as error:
         _memtrace.note("python-roles=%r" % (error,))
     now = clock()

@@ -1,5 +1,6 @@
 """Purpose: tests the phase `gc` and the finding about reference cycles, against what the program counts itself."""
 import ast
+import os
 import re
 import unittest
 
@@ -39,6 +40,14 @@ class Collector(harness.Case):
         self.assertEqual(freed, [0, 0, 0, 0])
         self.assertEqual(process["findings"], [])
         self.assertEqual([row for row in process["phases"] if row["path"][-1] == "gc" and row["tensor"]["net"] != 0], [])
+
+    def test_as_many_models_live_as_without_memtrace(self):
+        """memtrace walks over models to label them. A collection meanwhile would find dead ones in use."""
+        program = os.path.join(harness.ROOT, "tests", "mysteries", "programs", "leaks", "model_refers_to_itself.py")
+        command = [harness.torch_python(), "-W", "ignore", program]
+        bare = self.bare(command, {"OMP_NUM_THREADS": "1"})
+        traced = self.run_in("traced", command, self.environment(MEMTRACE_QUIET="1", OMP_NUM_THREADS="1"))
+        self.assertEqual(traced.stdout, bare.stdout)
 
 
 if __name__ == "__main__":

@@ -20,13 +20,13 @@ using replay::Holding;
 using replay::Step;
 
 struct HolderKey {
-  std::string use, line, site, phase;
+  std::string use, line, import, site, phase;
   replay::Role role = replay::Role::unknown;
   bool sampled = false;
   bool left = false;
   bool operator<(const HolderKey& other) const {
     const auto all = [](const HolderKey& key) {
-      return std::tie(key.use, key.line, key.site, key.phase, key.role, key.sampled, key.left);
+      return std::tie(key.use, key.line, key.import, key.site, key.phase, key.role, key.sampled, key.left);
     };
     return all(*this) < all(other);
   }
@@ -80,6 +80,7 @@ HolderRow row_of(const HolderKey& key, HolderSum& sum) {
   out.use = key.use;
   out.role = key.role;
   out.line = key.line;
+  out.import = key.import;
   out.phase = key.phase;
   out.sampled = key.sampled;
   out.left = key.left;
@@ -113,6 +114,7 @@ std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Hold
     const BlockOwner owner = owner_of(analysis, holding);
     HolderKey key{.use = use_of(owner, holding),
                   .line = "",
+                  .import = "",
                   .site = "",
                   .phase = analysis.account.paths.text(holding.born_phase),
                   .role = owner.role,
@@ -124,6 +126,7 @@ std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Hold
       const symbols::Site& site = analysis.symbolizer->site(holding.stack);
       allocator = detail == HolderDetail::by_line ? allocator_by_line(site) : allocator_of(site);
       key.line = site.own_line;
+      if (detail == HolderDetail::by_line) key.import = site.import;
       if (detail == HolderDetail::by_site || key.line.empty()) key.site = allocator;
     } else if (holding.stack != format::StackId{}) {
       allocator = key.site = "small sites, not named";
@@ -159,6 +162,7 @@ std::vector<HolderRow> with_small_sites_joined(const std::vector<HolderRow>& row
     }
     const HolderKey key{.use = row.use,
                         .line = row.line,
+                        .import = row.import,
                         .site = "",
                         .phase = row.phase,
                         .role = row.role,

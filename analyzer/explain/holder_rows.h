@@ -21,6 +21,7 @@ struct HolderRow {
   std::string use;            // a role, "state dict", or the kind of the blocks
   replay::Role role = replay::Role::unknown;
   std::string line;           // the user's line, "" if no frame is the user's own
+  std::string import;         // "import of torch", if an import made the blocks; else "", as in rows by site
   std::string allocator;      // what the line called: of the site with the most bytes
   std::string next_allocator; // of the next site, if it has a quarter of the bytes; else ""
   std::size_t sites = 0;      // the places in libraries that it covers

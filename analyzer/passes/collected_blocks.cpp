@@ -16,14 +16,17 @@ class Collections : public Observer {
 
   void began(const Occurrence&) override { close(); } // a collection is a phase of its own
   void ended(const Occurrence& occurrence, bool) override {
-    if (by_updates_ && known_phase(phases().paths().text(phases().paths().last(occurrence.path))) == KnownPhase::step)
+    if (by_updates_ &&
+        known_phase(phases().paths().text(phases().paths().last(occurrence.path))) == KnownPhase::step)
       ended_ = true;
   }
 
   void died(const Block& block, const trace::Event& event) override {
     if ((event.flags & format::kCollected) == 0 || block.memory != memory_) return;
     if (out_.rounds.empty() || block.birth >= out_.rounds.back()) return;
-    const std::uint64_t bytes = measure_ == Measure::tensor ? block.tensor_bytes() : block.counted ? block.given : 0;
+    const std::uint64_t bytes = measure_ == Measure::tensor ? block.tensor_bytes()
+                                : block.counted             ? block.given
+                                                            : 0;
     if (bytes < kLeastCollected || out_.births.size() >= kMostCollected) return;
     out_.births.push_back(block.birth);
     CollectedStack& stack = out_.stacks[block.stack];
@@ -31,7 +34,8 @@ class Collections : public Observer {
     out_.bytes += bytes;
     ++out_.blocks;
     freed_ += bytes;
-    if (block.birth < round_of_peak_ && peak_ < event.ordinal) stack.at_peak = wrapping_add(stack.at_peak, bytes);
+    if (block.birth < round_of_peak_ && peak_ < event.ordinal)
+      stack.at_peak = wrapping_add(stack.at_peak, bytes);
   }
   void after(const trace::Event& event, const PhasePosition&) override {
     const bool next = by_updates_ ? ended_ : step_ != phases().step();
@@ -70,7 +74,8 @@ class Collections : public Observer {
 
 } // namespace
 
-CollectedBlocks collected_blocks(const trace::Trace& trace, MemoryId memory, Measure measure, const Peak& peak) {
+CollectedBlocks collected_blocks(const trace::Trace& trace, MemoryId memory, Measure measure,
+                                 const Peak& peak) {
   Replay replay(trace);
   Collections collections(trace.facts(), memory, measure, peak);
   replay.run(collections);

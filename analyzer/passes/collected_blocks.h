@@ -22,8 +22,8 @@ struct CollectedBlocks {
   std::uint64_t most = 0;        // bytes that one of them freed
   std::uint64_t bytes = 0;       // all of them together
   std::uint64_t blocks = 0;
-  std::vector<trace::Ordinal> births;             // ascending
-  std::vector<trace::Ordinal> rounds;              // the events with which rounds began, ascending
+  std::vector<trace::Ordinal> births; // ascending
+  std::vector<trace::Ordinal> rounds; // the events with which rounds began, ascending
   std::map<format::StackId, CollectedStack> stacks;
 };
 

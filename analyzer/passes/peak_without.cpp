@@ -79,9 +79,9 @@ class Excluding : public Observer {
   struct Count {
     const Excluded* what = nullptr;
     Without without{};
-    Step step = Step::none;    // the present step
-    trace::Ordinal round = 0;  // where the present round began
-    std::size_t rounds = 0;    // that have begun
+    Step step = Step::none;   // the present step
+    trace::Ordinal round = 0; // where the present round began
+    std::size_t rounds = 0;   // that have begun
     ExcludedLevel blocks{};
     ExcludedLevel left{}; // of `left_by_steps`
   };

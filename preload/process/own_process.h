@@ -7,8 +7,8 @@
 
 namespace memtrace::record {
 
-// Makes the calling process the owner of the state. Returns the pid of the owner before it; 0: none. Call it when
-// the process starts: the time of the call is that of its start.
+// Makes the calling process the owner of the state. Returns the pid of the owner before it; 0: none. Call it
+// when the process starts: the time of the call is that of its start.
 int take_process();
 struct ProcessStart {
   format::Stamp stamp;

@@ -12,9 +12,9 @@ struct CollectorSymbols {
   const char* version;          // Py_GetVersion()
 };
 
-// Finds the flag of the interpreter that is set during a collection. `garbage` and `callbacks`: the lists of the
-// module `gc`, which lie beside the flag. False if they do not: then no block counts as freed by the collector.
-// Call it under the GIL, outside a collection, once.
+// Finds the flag of the interpreter that is set during a collection. `garbage` and `callbacks`: the lists of
+// the module `gc`, which lie beside the flag. False if they do not: then no block counts as freed by the
+// collector. Call it under the GIL, outside a collection, once.
 bool python_find_collector(const CollectorSymbols& symbols, const void* garbage, const void* callbacks);
 // Ends this at the exit of Python, because the interpreter's state is freed later.
 void python_forget_collector();

@@ -12,8 +12,16 @@ def first_screen(text):
 
 
 def figures(screen):
-    """Returns all sizes of the screen, in bytes."""
-    return [float(number) * UNITS[unit] for number, unit in re.findall(r"(\d+(?:\.\d+)?)\s?([KMG]iB)", screen)]
+    """Returns all sizes of the screen, in bytes. Below a heading with a unit ("Alive at the peak, MiB"), each number
+    that has no unit of its own has that one, up to the next line without an indent."""
+    out, unit = [], None
+    for line in screen.splitlines():
+        heading = re.match(r"\S.*, ([KMG]iB)\b", line)
+        unit = heading[1] if heading else unit if line.startswith(" ") else None
+        out += [float(number) * UNITS[of] for number, of in re.findall(r"(\d+(?:\.\d+)?)\s?([KMG]iB)", line)]
+        if unit:
+            out += [float(number) * UNITS[unit] for number in re.findall(r"\d+\.\d+", line)]
+    return out
 
 
 class Verdict:

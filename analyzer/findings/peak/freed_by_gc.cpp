@@ -37,8 +37,8 @@ struct CycleLine {
   std::vector<format::StackId> stacks;
 };
 
-// Returns the lines with at least a sixteenth of the bytes, the largest first. An import leaves cycles of many small
-// blocks, which are not the program's.
+// Returns the lines with at least a sixteenth of the bytes, the largest first. An import leaves cycles of many
+// small blocks, which are not the program's.
 std::vector<CycleLine> lines_in_cycles(const ProcessAnalysis& analysis, const CollectedBlocks& collected) {
   std::map<std::string, CycleLine> sums;
   for (const auto& [stack, of] : collected.stacks) {
@@ -71,9 +71,11 @@ std::optional<Finding> judge_collected(ProcessAnalysis& analysis, const LeadingP
     finding.stacks.insert(finding.stacks.end(), one.stacks.begin(), one.stacks.end());
   }
   finding.site = lines.front().largest;
-  finding.title = fmt::format("Reference cycles hold {} of earlier steps until Python's collector runs, made at {}",
-                              size(finding.bytes), line);
-  const std::string times = collected.collections == 1 ? "1 collection" : count(collected.collections) + " collections";
+  finding.title =
+      fmt::format("Reference cycles hold {} of earlier steps until Python's collector runs, made at {}",
+                  size(finding.bytes), line);
+  const std::string times =
+      collected.collections == 1 ? "1 collection" : count(collected.collections) + " collections";
   finding.evidence = {
       fmt::format("{} freed {} bytes in {} blocks of earlier steps, at most {} bytes at once", times,
                   collected.bytes, collected.blocks, collected.most),
@@ -83,11 +85,14 @@ std::optional<Finding> judge_collected(ProcessAnalysis& analysis, const LeadingP
       fmt::format("{} freed {} in {} blocks of earlier steps, at most {} at once.", times,
                   sized(collected.bytes), count(collected.blocks), sized(collected.most)),
       fmt::format("The peak of {} is {} {}; if these blocks were freed by the end of their step {}.",
-                  leading.measure == replay::Measure::tensor ? "tensors" : "all allocations", size(leading.bytes),
-                  analysis.place(peak.path, peak.step), size(replay::wrapping_sub(leading.bytes, saved)))};
+                  leading.measure == replay::Measure::tensor ? "tensors" : "all allocations",
+                  size(leading.bytes), analysis.place(peak.path, peak.step),
+                  size(replay::wrapping_sub(leading.bytes, saved)))};
   finding.remedy = fmt::format(
-      "break the cycle that holds the result of {}: an object that refers to itself by an attribute, a closure, a "
-      "callback or a kept exception with its traceback; weakref.ref or del end it. Or gc.collect() in each step: "
+      "break the cycle that holds the result of {}: an object that refers to itself by an attribute, a "
+      "closure, a "
+      "callback or a kept exception with its traceback; weakref.ref or del end it. Or gc.collect() in each "
+      "step: "
       "-{} at the peak",
       line, size(saved));
   return finding;

@@ -31,8 +31,10 @@ std::optional<Finding> judge_gradients(ProcessAnalysis& analysis, MemoryId memor
   if (!worthwhile(saved, peak.bytes)) return std::nullopt;
   Finding finding = finding_at(analysis, "gradients-kept-through-forward", memory, peak);
   set_blocks(finding, gradients);
-  finding.title = fmt::format("Gradients of the step before live through the forward: {}{} at the peak",
-                              sized(gradients.bytes), times_parameters(analysis, gradients.bytes));
+  finding.title =
+      fmt::format("Gradients of the step before live through the forward: {}{} at the peak, made at {}",
+                  sized(gradients.bytes), times_parameters(analysis, gradients.bytes),
+                  analysis.symbolizer->site(gradients.site).line());
   finding.evidence = {
       fmt::format("{} bytes in {} gradients of an earlier step, alive at the peak of {} bytes", gradients.bytes,
                   gradients.blocks, peak.bytes),

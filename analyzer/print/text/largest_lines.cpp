@@ -41,8 +41,13 @@ struct LineBytes {
 std::string largest_lines(ProcessAnalysis& analysis, const replay::Holdings& alive, std::int64_t total) {
   constexpr std::size_t kLines = 3;
   std::map<std::string, LineBytes> sums;
+  std::int64_t imports = 0;
   for (const HolderRow& row : holder_rows(analysis, alive, HolderDetail::by_line)) {
     if (row.line.empty()) continue;
+    if (!row.import.empty()) {
+      imports = replay::wrapping_add(imports, row.bytes);
+      continue;
+    }
     LineBytes& sum = sums[row.line];
     sum.line = row.line;
     sum.add(row);
@@ -55,6 +60,7 @@ std::string largest_lines(ProcessAnalysis& analysis, const replay::Holdings& ali
   std::string text;
   for (std::size_t i = 0; i < std::min(kLines, all.size()) && all[i].bytes >= total / 20; ++i)
     text += (text.empty() ? "" : ", ") + all[i].in_words();
+  if (imports >= total / 20) text += fmt::format("{}imports {}", text.empty() ? "" : "; ", size(imports));
   return text;
 }
 

@@ -50,8 +50,8 @@ class PhaseTable {
   ProcessAnalysis& analysis() const { return view_.analysis; }
   bool has_typical() const { return analysis().shown.steady && !analysis().steady.rows.empty(); }
 
-  // True for collections of Python's garbage that freed less than a hundredth of the peak. Python collects all the
-  // time: an import of torch has 47 collections that free a recorded block.
+  // True for collections of Python's garbage that freed less than a hundredth of the peak. Python collects all
+  // the time: an import of torch has 47 collections that free a recorded block.
   bool is_minor_collection(const replay::Row& row) const {
     const replay::Paths& paths = analysis().account.paths;
     return paths.text(paths.last(row.path)) == "gc" && -view_.figures(row).net < view_.leading.bytes / 100;

@@ -113,6 +113,28 @@ TEST_F(Report, TheUsersLineOfTheMostIsBelowIt) {
       << text(builder);
 }
 
+// An import of PyTorch took two of the three places, and the line that counted had none.
+TEST_F(Report, ImportsTakeNoPlaceOfALine) {
+  Builder builder;
+  const auto line = [&](std::uint32_t number) {
+    return builder.python_frame("main", "/home/u/train.py", number, 0);
+  };
+  for (std::uint32_t number = 1; number <= 2; ++number) {
+    const auto find =
+        builder.python_frame("_find_and_load", "<frozen importlib._bootstrap>", 1176, line(number));
+    const auto module =
+        builder.python_frame("<module>", "/v/lib/python3.11/site-packages/torch/__init__.py", 9, find);
+    builder.birth(number, 100 * kMiB, format::Kind::heap, 0, module);
+  }
+  for (std::uint32_t number = 3; number <= 5; ++number)
+    builder.birth(number, number * 10 * kMiB, format::Kind::heap, 0, line(number));
+  EXPECT_NE(
+      text(builder).find("by your line: train.py:5 50.00 MiB, train.py:4 40.00 MiB, train.py:3 30.00 MiB;\n"
+                         "imports 200.00 MiB\n"),
+      std::string::npos)
+      << text(builder);
+}
+
 // VmHWM is above the highest sum that was sampled: it is the one figure, in the first line and in the ledger.
 TEST_F(Report, ResidentAtMostIsOneFigure) {
   Builder builder;

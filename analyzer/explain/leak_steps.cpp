@@ -4,11 +4,6 @@
 #include <algorithm>
 
 namespace memtrace::report {
-namespace {
-
-constexpr std::int64_t kFewest = 12; // steps: three for each quarter
-
-} // namespace
 
 LeakSteps leak_steps(const replay::Account& account) {
   const auto first = static_cast<std::int64_t>(account.first_update);
@@ -16,7 +11,7 @@ LeakSteps leak_steps(const replay::Account& account) {
 }
 
 std::optional<replay::Instant> leak_instant(const replay::Account& account, replay::MemoryId memory) {
-  if (leak_steps(account).count() < kFewest) return std::nullopt;
+  if (leak_steps(account).count() < kFewestSteps) return std::nullopt;
   return highest_in(account, account.last_step, memory,
                     memory == 0 ? replay::Measure::live : replay::Measure::tensor);
 }

@@ -9,6 +9,8 @@
 
 namespace memtrace::report {
 
+inline constexpr std::int64_t kFewestSteps = 12; // that show a leak: three for each quarter
+
 // The steps after the first update and before the last step. The first update makes states and caches; blocks
 // of the last step may still be in use.
 struct LeakSteps {

@@ -22,6 +22,7 @@
 #include "analyzer/findings/peak/unused_graph.h"
 #include "analyzer/findings/process/deaths.h"
 #include "analyzer/findings/process/device_memory.h"
+#include "analyzer/findings/process/leak_per_event.h"
 #include "analyzer/findings/process/leak_per_step.h"
 #include "analyzer/findings/process/orphan_shm.h"
 #include "analyzer/findings/process/resident_memory.h"
@@ -35,14 +36,23 @@ void append(std::vector<T>& out, std::vector<T> more) {
   out.insert(out.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
+bool shares_a_stack(const Finding& finding, const std::unordered_set<format::StackId>& stacks) {
+  return stacks.contains(finding.site) ||
+         std::any_of(finding.stacks.begin(), finding.stacks.end(),
+                     [&](format::StackId one) { return stacks.contains(one); });
+}
+
 Findings find_in_peaks(ProcessAnalysis& analysis) {
   PeakCandidates candidates;
   for (const auto propose :
        {propose_foreach, propose_loss, propose_recompute, propose_first_step, propose_serialized,
         propose_pinned_rounding, propose_parameter_copy, propose_kept_gradients, propose_freed_by_gc})
     append(candidates, propose(analysis));
-  const Findings leaks = find_leaks(analysis);
+  Findings leaks = find_leaks(analysis);
   append(candidates, propose_unused_graph(analysis, leaks));
+  EventLeakCandidates of_events = propose_event_leaks(analysis);
+  std::erase_if(leaks, [&](const Finding& leak) { return shares_a_stack(leak, of_events.stacks); });
+  append(candidates, std::move(of_events.each));
   append(candidates, measure_leaks(analysis, leaks));
   Findings out = judge_together(analysis, candidates);
   for (const auto family : {find_states, find_pinned_cache, find_in_devices, find_in_resident, find_orphans})
@@ -91,21 +101,18 @@ std::unordered_set<format::StackId> stacks_of(const Findings& findings, const ch
   return out;
 }
 
-bool shares_a_stack(const Finding& finding, const std::unordered_set<format::StackId>& stacks) {
-  return stacks.contains(finding.site) ||
-         std::any_of(finding.stacks.begin(), finding.stacks.end(),
-                     [&](format::StackId one) { return stacks.contains(one); });
-}
-
 // Removes the causes that another one explains: graphs that no backward uses may grow with each step, and
-// logits that a step keeps for good are a leak.
+// logits or serialized bytes that a step or an event keeps for good are a leak.
 void remove_explained(Findings& findings) {
   const auto remove = [&findings](const char* id, const std::unordered_set<format::StackId>& explained) {
     std::erase_if(findings, [&](const Finding& one) { return one.id == id && shares_a_stack(one, explained); });
   };
   const std::unordered_set<format::StackId> unused = stacks_of(findings, "graph-kept-in-eval");
-  for (const char* id : {"leak-per-step", "first-step-only", "loss-logits"}) remove(id, unused);
+  for (const char* id : {"leak-per-step", "leak-per-event", "first-step-only", "loss-logits"})
+    remove(id, unused);
   remove("loss-logits", stacks_of(findings, "leak-per-step"));
+  const std::unordered_set<format::StackId> by_events = stacks_of(findings, "leak-per-event");
+  for (const char* id : {"loss-logits", "serialize-in-memory"}) remove(id, by_events);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "analyzer/passes/peak_without.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "analyzer/files/read_budget.h"
@@ -19,7 +20,10 @@ class Excluding : public Observer {
   void born(const Block& block) override {
     for (Count& count : counts_) {
       const ExcludedPart part = part_of(*count.what, block);
-      if (part.bytes == 0) continue;
+      if (part.bytes == 0) {
+        count.events.born(block, *count.what);
+        continue;
+      }
       ExcludedLevel& level = count.*part.level;
       level.all = wrapping_add(level.all, part.bytes);
       count.without.most = std::max(count.without.most, wrapping_add(count.blocks.all, count.left.all));
@@ -29,7 +33,10 @@ class Excluding : public Observer {
   void died(const Block& block, const trace::Event&) override {
     for (Count& count : counts_) {
       const ExcludedPart part = part_of(*count.what, block);
-      if (part.bytes == 0) continue;
+      if (part.bytes == 0) {
+        count.events.died(block, *count.what);
+        continue;
+      }
       ExcludedLevel& level = count.*part.level;
       level.all = wrapping_sub(level.all, part.bytes);
       if (count.what->rounds ? block.birth < count.round : block.born.step < count.step)
@@ -38,7 +45,7 @@ class Excluding : public Observer {
     }
   }
   void cut(const trace::Event&) override {
-    for (Count& count : counts_) count.blocks = count.left = {};
+    for (Count& count : counts_) count.blocks = count.left = {}, count.events = {};
   }
   void started() override {
     for (Count& count : counts_) count.without.peak = level_of(*count.what);
@@ -53,7 +60,9 @@ class Excluding : public Observer {
         count.blocks.earlier = count.blocks.all;
         count.left.earlier = count.left.all;
       }
-      const std::int64_t left = wrapping_sub(level_of(*count.what), gone(count, place.known));
+      count.events.advance(event.ordinal, *count.what);
+      const std::int64_t left =
+          wrapping_sub(level_of(*count.what), wrapping_add(gone(count, place.known), count.events.excluded));
       if (left <= count.without.peak) continue;
       count.without.peak = left;
       count.without.path = place.path;
@@ -76,6 +85,35 @@ class Excluding : public Observer {
     std::int64_t all = 0;
     std::int64_t earlier = 0; // the part of `all` that was born in earlier steps
   };
+  // Follows `left_by_events`.
+  struct EventLevel {
+    std::int64_t excluded = 0;                            // bytes of those whose event is over
+    std::size_t over = 0;                                 // the number of those whose event is over
+    std::unordered_map<std::size_t, std::uint64_t> alive; // bytes, by index
+
+    static std::size_t index_of(const Block& block, const Excluded& what) {
+      const auto at =
+          std::lower_bound(what.left_by_events.begin(), what.left_by_events.end(), block.birth,
+                           [](const LeftByEvent& one, trace::Ordinal birth) { return one.birth < birth; });
+      const bool is_left = at != what.left_by_events.end() && at->birth == block.birth;
+      return is_left ? static_cast<std::size_t>(at - what.left_by_events.begin()) : what.left_by_events.size();
+    }
+    void born(const Block& block, const Excluded& what) {
+      const std::size_t index = index_of(block, what);
+      if (index < what.left_by_events.size() && block.memory == what.memory)
+        alive[index] = measured(what, block);
+    }
+    void died(const Block& block, const Excluded& what) {
+      const auto at = alive.find(index_of(block, what));
+      if (at == alive.end()) return;
+      if (at->first < over) excluded = wrapping_sub(excluded, at->second);
+      alive.erase(at);
+    }
+    void advance(trace::Ordinal now, const Excluded& what) {
+      for (; over < what.left_by_events.size() && what.left_by_events[over].over <= now; ++over)
+        if (const auto at = alive.find(over); at != alive.end()) excluded = wrapping_add(excluded, at->second);
+    }
+  };
   struct Count {
     const Excluded* what = nullptr;
     Without without{};
@@ -84,6 +122,7 @@ class Excluding : public Observer {
     std::size_t rounds = 0;   // that have begun
     ExcludedLevel blocks{};
     ExcludedLevel left{}; // of `left_by_steps`
+    EventLevel events{};
   };
   struct ExcludedPart {
     ExcludedLevel Count::*level;

@@ -15,6 +15,12 @@ struct Sizes { // bytes, inclusive
   std::uint64_t to = 0;
 };
 
+// A block that an event left: excluded once the event is over.
+struct LeftByEvent {
+  trace::Ordinal birth = 0;
+  trace::Ordinal over = 0; // excluded from this event on
+};
+
 // The blocks to exclude from a measure of a memory. A block must satisfy all fields that are set.
 struct Excluded {
   MemoryId memory = 0;
@@ -30,6 +36,8 @@ struct Excluded {
   // Blocks of these stacks are excluded, too, once the step after their birth has begun. `births` does not
   // restrict them.
   std::unordered_set<format::StackId> left_by_steps{};
+  std::vector<LeftByEvent>
+      left_by_events{};         // in addition, ascending by birth; no `over` is below the one before
   bool of_present_step = false; // true: excluded only until the step after their birth begins
   // Ascending. If set, a block is excluded only once one of these events, after its birth, has happened.
   std::optional<std::vector<trace::Ordinal>> rounds{};

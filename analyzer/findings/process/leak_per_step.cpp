@@ -9,6 +9,7 @@
 
 #include "analyzer/explain/leading_peak.h"
 #include "analyzer/explain/leak_steps.h"
+#include "analyzer/findings/process/arena_site.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/units.h"
 
@@ -49,17 +50,6 @@ struct LeakTrail {
         ->first;
   }
 };
-
-// True for an arena, which Python's allocator of small objects requests when its last one is full. It is chance
-// which line requests it, so all arenas are one site.
-bool is_arena(const symbols::Site& site) {
-  for (const symbols::SiteFrame& frame : site.frames) {
-    if (frame.python) return false;
-    if (frame.function.find("Arena") != std::string::npos || frame.function.find("arena") != std::string::npos)
-      return true;
-  }
-  return false;
-}
 
 std::map<std::string, LeakTrail> trails(ProcessAnalysis& analysis, const replay::Holdings& alive,
                                         const LeakSteps& range) {

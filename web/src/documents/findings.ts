@@ -38,12 +38,17 @@ const OF_INSTANTS: Record<string, string> = {
   'allocation-failed': 'asked for'
 };
 
+function whatBytesAre(id: string): string {
+  if (id === 'leak-per-step') return 'each step';
+  return id === 'leak-per-event' ? 'each time' : 'it takes';
+}
+
 /** `died`: the process died for memory; else `bytes_at_end` is of the last step. */
 function figures(finding: Finding, died: boolean): HTMLElement {
   const instant = OF_INSTANTS[finding.id];
   if (instant !== undefined) return element('dl', {class: 'figures'}, figure(instant, finding.bytes));
   return element('dl', {class: 'figures'}, [
-    ...figure(finding.id === 'leak-per-step' ? 'each step' : 'it takes', finding.bytes),
+    ...figure(whatBytesAre(finding.id), finding.bytes),
     ...figure('of it at the peak', finding.bytes_at_peak),
     ...figure(died ? 'at the death' : 'in the last step', finding.bytes_at_end),
     ...figure(

@@ -1,0 +1,121 @@
+// Purpose: the blocks that recurring events left behind: each outlived the event in which it was born.
+#include "analyzer/passes/left_blocks.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace memtrace::replay {
+namespace {
+
+constexpr trace::Ordinal kNever = ~trace::Ordinal{0};
+
+// Returns the first of the ascending instants that is not before `at`, or kNever.
+trace::Ordinal first_from(const std::vector<trace::Ordinal>& instants, trace::Ordinal at) {
+  const auto found = std::lower_bound(instants.begin(), instants.end(), at);
+  return found == instants.end() ? kNever : *found;
+}
+
+class EventPass : public Observer {
+ public:
+  explicit EventPass(const LeftQuestion& question) : question_(question), ends_(question.counted.size()) {}
+
+  void began(const Occurrence& occurrence) override {
+    if (!uses_a_model(phases().paths().text(phases().paths().last(occurrence.path)))) return;
+    for (std::size_t i = 0; i < ends_.size(); ++i)
+      if (question_.counted[i].joined) end_event(i);
+  }
+  void ended(const Occurrence& occurrence, bool) override {
+    for (std::size_t i = 0; i < ends_.size(); ++i)
+      if (question_.counted[i].path == occurrence.path && !question_.counted[i].joined) end_event(i);
+  }
+  void after(const trace::Event& event, const PhasePosition&) override {
+    now_ = event.ordinal;
+    if (phases().step() == step_) return;
+    step_ = phases().step();
+    step_begins_.push_back(now_);
+  }
+  void died(const Block& block, const trace::Event& event) override { lived(block, event.ordinal); }
+  void cut(const trace::Event& event) override { survived(event.ordinal); }
+  void finished() override { survived(kNever); }
+
+  LeftBlocks take() {
+    for (LeftBlock& block : out_.each) {
+      if (block.phase == ends_.size()) {
+        block.over = first_from(step_begins_, block.birth + 1);
+        continue;
+      }
+      const std::vector<trace::Ordinal>& ends = ends_[block.phase];
+      block.over = first_from(ends, block.birth);
+      block.event = std::lower_bound(ends.begin(), ends.end(), block.birth) - ends.begin();
+    }
+    std::sort(out_.each.begin(), out_.each.end(),
+              [](const LeftBlock& a, const LeftBlock& b) { return a.birth < b.birth; });
+    for (const auto& ends : ends_) out_.events.push_back(ends.size());
+    return std::move(out_);
+  }
+
+ private:
+  // Ends an event of a counted phase here, if the last one ended before.
+  void end_event(std::size_t phase) {
+    const CountedPhase& counted = question_.counted[phase];
+    if (now_ <= counted.from || now_ > counted.until) return;
+    if (ends_[phase].empty() || ends_[phase].back() < now_) ends_[phase].push_back(now_);
+  }
+
+  // Returns the index of the counted phase that is the path or above it, or their number.
+  std::size_t phase_of(PathId path) {
+    const auto [at, fresh] = phase_of_.try_emplace(path, ends_.size());
+    if (!fresh) return at->second;
+    for (PathId above = path; above != PathId::other; above = phases().paths().parent_of(above))
+      for (std::size_t i = 0; i < ends_.size(); ++i)
+        if (question_.counted[i].path == above) at->second = i;
+    return at->second;
+  }
+
+  void survived(trace::Ordinal until) {
+    ledger().each_alive([&](const Block& block) { lived(block, until); });
+  }
+
+  void lived(const Block& block, trace::Ordinal death) {
+    const std::uint64_t bytes = block.memory != 0                 ? block.tensor_bytes()
+                                : block.counted && !block.sampled ? block.given
+                                                                  : 0;
+    const auto until = question_.until.find(block.memory);
+    if (bytes == 0 || until == question_.until.end()) return;
+    const std::size_t phase = phase_of(block.born.path);
+    const bool counted = phase < ends_.size();
+    const trace::Ordinal instant = counted ? question_.counted[phase].until : until->second;
+    if (block.birth > instant || (counted && block.birth <= question_.counted[phase].from)) return;
+    if (death > instant) {
+      out_.each.push_back({block.memory, block.birth, kNever, bytes, block.stack, block.kind, block.tensor,
+                           block.born, phase, static_cast<std::int64_t>(block.born.step)});
+      return;
+    }
+    const bool outlived = counted ? !ends_[phase].empty() && ends_[phase].back() >= block.birth
+                                  : phases().step() > block.born.step;
+    if (outlived) out_.freed_later[{block.memory, block.stack}] += bytes;
+  }
+
+  const LeftQuestion& question_;
+  std::vector<std::vector<trace::Ordinal>> ends_; // of the events of each counted phase, ascending
+  std::vector<trace::Ordinal> step_begins_;       // ascending
+  std::unordered_map<PathId, std::size_t> phase_of_;
+  Step step_ = Step::none;
+  trace::Ordinal now_ = 0;
+  LeftBlocks out_;
+};
+
+} // namespace
+
+LeftBlocks left_blocks(const trace::Trace& trace, const LeftQuestion& question) {
+  Replay replay(trace);
+  EventPass events(question);
+  replay.run(events);
+  return events.take();
+}
+
+bool uses_a_model(const std::string& phase) {
+  return phase == "forward" || phase == "eval" || phase == "generate";
+}
+
+} // namespace memtrace::replay

@@ -12,6 +12,7 @@
 #include "analyzer/findings/peak/first_step_only.h"
 #include "analyzer/findings/peak/foreach_temporaries.h"
 #include "analyzer/findings/peak/freed_by_gc.h"
+#include "analyzer/findings/peak/input_driven.h"
 #include "analyzer/findings/peak/kept_gradients.h"
 #include "analyzer/findings/peak/loss_logits.h"
 #include "analyzer/findings/peak/optimizer_states.h"
@@ -55,7 +56,8 @@ Findings find_in_peaks(ProcessAnalysis& analysis) {
   append(candidates, std::move(of_events.each));
   append(candidates, measure_leaks(analysis, leaks));
   Findings out = judge_together(analysis, candidates);
-  for (const auto family : {find_states, find_pinned_cache, find_in_devices, find_in_resident, find_orphans})
+  for (const auto family :
+       {find_input_driven, find_states, find_pinned_cache, find_in_devices, find_in_resident, find_orphans})
     append(out, family(analysis));
   append(out, find_survived(analysis));
   return out;

@@ -97,6 +97,12 @@ TEST_F(InputDriven, NotByBatchesThatDoNotExplainThePeak) {
   EXPECT_TRUE(found().empty());
 }
 
+// Most of what differs between the steps is not of the batch.
+TEST_F(InputDriven, NotByBatchesThatExplainLittle) {
+  for (std::uint64_t i = 0; i < 31; ++i) step(i == 17 ? 20 : batch_of(i), i == 17 ? 232 : 200 + 20 * (i % 2));
+  EXPECT_TRUE(found().empty());
+}
+
 // The last batch of an epoch is smaller.
 TEST_F(InputDriven, NotByASmallerLastBatch) {
   for (std::uint64_t i = 0; i < 31; ++i) step(i % 10 == 9 ? 2 : 8, i % 10 == 9 ? 40 : 160);

@@ -156,6 +156,20 @@ TEST_F(EventLeaks, OfCallsWithoutSteps) {
   EXPECT_EQ(all[0].saving->bytes, 19 * 4 * kSignedMiB) << "the peak is in the last call, before its own";
 }
 
+// The peak is in the eleventh call, which needs its own block.
+TEST_F(EventLeaks, SaveWhatEarlierEventsLeft) {
+  for (std::uint64_t call = 0; call < 20; ++call) {
+    builder.begin("generate");
+    left(call, 4);
+    if (call == 10) builder.birth(4, 200 * kMiB).death(4);
+    builder.end("generate");
+  }
+  const Findings all = found();
+  ASSERT_EQ(all.size(), 1u);
+  ASSERT_TRUE(all[0].saving);
+  EXPECT_EQ(all[0].saving->bytes, 10 * 4 * kSignedMiB);
+}
+
 TEST_F(EventLeaks, OfAMarkWithinThatOfTheRun) {
   builder.begin("serve", 0);
   for (std::uint64_t call = 0; call < 20; ++call) {

@@ -1,6 +1,8 @@
 // Purpose: names the use of blocks whose phase did not end before the process died.
 #include "analyzer/explain/block_owner.h"
 
+#include <algorithm>
+
 #include "analyzer/frameworks/function_names.h"
 #include "analyzer/wording/labels.h"
 
@@ -19,6 +21,11 @@ bool builds(const symbols::SiteFrame& frame) {
 }
 
 } // namespace
+
+bool reads_checkpoint(const symbols::Site& site) {
+  const auto frames = symbols::frames_of_allocation(site);
+  return std::any_of(frames.begin(), frames.end(), reads);
+}
 
 BlockOwner owner_of(ProcessAnalysis& analysis, const replay::Holding& holding) {
   if (holding.role != replay::Role::unknown || !holding.tensor || holding.stack == format::StackId{})

@@ -12,6 +12,9 @@ struct BlockOwner {
   replay::Role role = replay::Role::unknown;
 };
 
+// True if the blocks of the site were read from a checkpoint, by torch.load or safetensors.
+bool reads_checkpoint(const symbols::Site& site);
+
 BlockOwner owner_of(ProcessAnalysis& analysis, const replay::Holding& holding);
 
 // Returns the word by which every text names the block's use: its role, "state dict", "tensor", or what memory

@@ -79,7 +79,7 @@ class JobReport {
         report::analyze_process(std::move(process.trace), process.kind, process.end, options_);
     const report::Findings findings = report::find(*analysis);
     if (first_) check_memory(options_, *analysis);
-    across_.add(*analysis, workers_);
+    across_.add(*analysis, findings, workers_);
     ranks_.add(*analysis);
     if (form_ != Form::text) document_.add(*analysis, findings, first_ && family_ ? &*family_ : nullptr);
     if (form_ != Form::json) {

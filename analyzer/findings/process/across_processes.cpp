@@ -1,5 +1,5 @@
 // Purpose: finds memory that several processes of a job hold together: batches made ahead, the same data in
-// each worker.
+// each worker or rank.
 #include "analyzer/findings/process/across_processes.h"
 
 #include <fmt/core.h>
@@ -32,7 +32,8 @@ bool of_import(const symbols::Site& site) {
 
 } // namespace
 
-void JobFindings::add(ProcessAnalysis& analysis, bool workers) {
+void JobFindings::add(ProcessAnalysis& analysis, const Findings& own, bool workers) {
+  rank_copies_.add(analysis, own);
   if (!workers) return;
   if (analysis.kind == "worker") {
     add_worker(analysis);
@@ -203,6 +204,7 @@ void JobFindings::copies(const SiblingFlows& family, std::vector<JobFinding>& ou
 
 std::vector<JobFinding> JobFindings::find() const {
   std::vector<JobFinding> out;
+  rank_copies_.find(out);
   for (const auto& [pid, family] : families_) {
     prefetch(family, out);
     copies(family, out);

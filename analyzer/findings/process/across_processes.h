@@ -1,5 +1,5 @@
 // Purpose: finds memory that several processes of a job hold together: batches made ahead, the same data in
-// each worker.
+// each worker or rank.
 #pragma once
 
 #include <map>
@@ -8,29 +8,24 @@
 #include <vector>
 
 #include "analyzer/explain/process_analysis.h"
-#include "analyzer/findings/common/finding.h"
+#include "analyzer/findings/process/job_finding.h"
+#include "analyzer/findings/process/rank_copies.h"
 #include "analyzer/findings/process/resident_memory.h"
 
 namespace memtrace::report {
 
-// Its site owns its names, because the analysis is closed by then.
-struct JobFinding {
-  Finding finding;
-  std::shared_ptr<const symbols::Site> site; // nullptr: no site
-};
-
 // Takes one process after the other, each while its analysis is open.
 class JobFindings {
  public:
-  // `workers`: true if the job has workers. Only then is the pass for the flows of shared memory worth its
-  // time.
-  void add(ProcessAnalysis& analysis, bool workers);
+  // `own`: the findings about this process. `workers`: true if the job has workers. Only then is the pass for
+  // the flows of shared memory worth its time.
+  void add(ProcessAnalysis& analysis, const Findings& own, bool workers);
 
-  // Returns three kinds of findings. `loader-prefetch`: bytes that workers had put into shared memory and their
+  // Returns four kinds of findings. `loader-prefetch`: bytes that workers had put into shared memory and their
   // parent had not yet freed. They took 64 MiB and a fifth of the parent's peak, or half of /dev/shm.
   // `worker-copies`: at least two workers of one parent hold blocks of one place in the program for most of
   // their time. Each worker made them itself: at least 32 MiB, and about equally much in each.
-  // `copy-on-write-growth`: see find_copied().
+  // `copy-on-write-growth`: see find_copied(). `rank-copies`: see RankCopies.
   std::vector<JobFinding> find() const;
 
  private:
@@ -70,6 +65,7 @@ class JobFindings {
   static void copies(const SiblingFlows& family, std::vector<JobFinding>& out);
 
   std::map<std::uint32_t, SiblingFlows> families_;
+  RankCopies rank_copies_;
 };
 
 } // namespace memtrace::report

@@ -34,6 +34,7 @@ bool of_import(const symbols::Site& site) {
 
 void JobFindings::add(ProcessAnalysis& analysis, const Findings& own, bool workers) {
   rank_copies_.add(analysis, own);
+  wrong_device_.add(analysis, own);
   if (!workers) return;
   if (analysis.kind == "worker") {
     add_worker(analysis);
@@ -205,6 +206,7 @@ void JobFindings::copies(const SiblingFlows& family, std::vector<JobFinding>& ou
 std::vector<JobFinding> JobFindings::find() const {
   std::vector<JobFinding> out;
   rank_copies_.find(out);
+  wrong_device_.find(out);
   for (const auto& [pid, family] : families_) {
     prefetch(family, out);
     copies(family, out);

@@ -11,6 +11,7 @@
 #include "analyzer/findings/process/job_finding.h"
 #include "analyzer/findings/process/rank_copies.h"
 #include "analyzer/findings/process/resident_memory.h"
+#include "analyzer/findings/process/wrong_device.h"
 
 namespace memtrace::report {
 
@@ -21,11 +22,12 @@ class JobFindings {
   // the flows of shared memory worth its time.
   void add(ProcessAnalysis& analysis, const Findings& own, bool workers);
 
-  // Returns four kinds of findings. `loader-prefetch`: bytes that workers had put into shared memory and their
+  // Returns five kinds of findings. `loader-prefetch`: bytes that workers had put into shared memory and their
   // parent had not yet freed. They took 64 MiB and a fifth of the parent's peak, or half of /dev/shm.
   // `worker-copies`: at least two workers of one parent hold blocks of one place in the program for most of
   // their time. Each worker made them itself: at least 32 MiB, and about equally much in each.
-  // `copy-on-write-growth`: see find_copied(). `rank-copies`: see RankCopies.
+  // `copy-on-write-growth`: see find_copied(). `rank-copies`: see RankCopies. `wrong-device`:
+  // see WrongDevice.
   std::vector<JobFinding> find() const;
 
  private:
@@ -66,6 +68,7 @@ class JobFindings {
 
   std::map<std::uint32_t, SiblingFlows> families_;
   RankCopies rank_copies_;
+  WrongDevice wrong_device_;
 };
 
 } // namespace memtrace::report

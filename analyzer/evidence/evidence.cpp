@@ -38,6 +38,7 @@ void add(Evidence& to, const Evidence& from, const std::string& file) {
   add_new(to.faults, from.faults);
   add_new(to.groups, from.groups);
   add_new(to.statements, from.statements);
+  add_new(to.manager_kills, from.manager_kills);
 }
 
 } // namespace memtrace::evidence

@@ -77,6 +77,20 @@ struct Statement {
   auto operator<=>(const Statement&) const = default; // NOLINT(modernize-use-nullptr)
 };
 
+// A program that manages processes states that it ended one, or all of a cgroup or of a pod.
+struct ManagerKill {
+  When when;
+  std::string manager;       // "earlyoom", "systemd-oomd", "Ray", "kubelet", "torchrun"
+  std::uint64_t pid = 0;     // in the pid namespace of the manager; 0: not stated
+  std::string group;         // all processes of this cgroup and of those below it; "": not stated
+  std::string host;          // all processes of this host: a pod's name; "": not stated
+  std::optional<int> signal; // that it sent
+  bool for_memory = false;   // false: the manager had another reason, such as the failure of another process
+  std::uint64_t failed = 0;  // the pid of that other process; 0: not stated
+  std::string words;         // its message
+  auto operator<=>(const ManagerKill&) const = default; // NOLINT(modernize-use-nullptr)
+};
+
 // A file in /dev/shm that a process created and that no process holds any more.
 struct ShmOrphan {
   std::string name;
@@ -109,6 +123,7 @@ struct Evidence {
   std::vector<ProgramFault> faults;
   std::vector<CgroupState> groups; // the process's own cgroup, then its ancestors
   std::vector<Statement> statements;
+  std::vector<ManagerKill> manager_kills; // in the order of the log
   ShmLeftovers left;
 };
 

@@ -80,6 +80,19 @@ void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const
 }
 
 template <class Visitor, class Shape>
+void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const_t<Shape>, ManagerKill> {
+  visit("manager", of.manager);
+  visit("pid", of.pid);
+  visit("when", of.when);
+  visit("group", of.group);
+  visit("host", of.host);
+  visit("signal", of.signal);
+  visit("for_memory", of.for_memory);
+  visit("failed", of.failed);
+  visit("words", of.words);
+}
+
+template <class Visitor, class Shape>
 void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const_t<Shape>, ShmOrphan> {
   visit("name", of.name);
   visit("bytes", of.bytes);
@@ -108,6 +121,7 @@ void fields(Visitor& visit, Shape& of) requires std::is_same_v<std::remove_const
   visit("faults", of.faults);
   visit("groups", of.groups);
   visit("statements", of.statements);
+  visit("manager_kills", of.manager_kills);
   visit("left", of.left);
 }
 

@@ -7,41 +7,14 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/evidence/event_time.h"
+
 namespace memtrace::evidence {
 namespace {
 
 constexpr double kStuck = 10;  // s: same as kLate, if only time, cgroup and size match
 constexpr double kLate = 60;   // s: a process may be stuck in reclaim for this long before the kernel kills it
 constexpr double kAtOnce = 10; // s: between the last record and the end of its container
-constexpr double kQuarter = 900; // s: local times differ from UTC by a multiple of this
-
-// The clock of the kernel's log is not slewed like CLOCK_MONOTONIC. The two drift apart by some 50 s in a week.
-double drift(double boot) {
-  return 2 + 1e-4 * boot;
-}
-
-// Returns the seconds from the end of the process to this event, or a negative number if the event was earlier.
-// Returns nullopt if the event has no time.
-std::optional<double> after_end(const When& when, const Subject& subject) {
-  if (when.boot) return *when.boot - subject.last;
-  if (!when.unix) return std::nullopt;
-  const double apart = *when.unix - subject.last_unix;
-  if (when.zoned) return apart;
-  return std::abs(apart) > 15 * 3600 ? apart : std::remainder(apart, kQuarter);
-}
-
-// True if the event is not earlier than the last record: a killed process has no later record.
-bool in_time(const When& when, const Subject& subject, double late) {
-  const auto apart = after_end(when, subject);
-  const double slack = when.boot ? drift(subject.last) : 2;
-  return apart && *apart >= -slack && *apart <= late + slack;
-}
-
-// True if two paths may name the same cgroup. A process in a cgroup namespace sees only the end of its path.
-bool same_group(const std::string& kernels, const std::string& own) {
-  if (kernels.empty() || own.empty() || own == "/") return true;
-  return kernels == own || kernels.ends_with(own);
-}
 
 bool says_group(const Kill& kill, const Subject& subject) {
   return !kill.group.empty() && subject.group.size() > 1;

@@ -6,27 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/evidence/evidence.h"
+#include "analyzer/evidence/subject.h"
 
 namespace memtrace::evidence {
-
-// A process whose trace does not say how it ended.
-struct Subject {
-  std::uint64_t pid = 0;
-  // true: its pid is the kernel's own; false: it lives in a pid namespace; nullopt: not known
-  std::optional<bool> first_pids;
-  double began = 0, last = 0; // seconds since boot: the begin of its trace, and its last record
-  double began_unix = 0, last_unix = 0;
-  std::string host;
-  std::string group; // its memory cgroup as the process saw it; "/" may be any cgroup
-  // Of the process's own cgroup, with the path of its directory: the kills it had counted at the last sample,
-  // and whether it was near a limit.
-  std::string directory;
-  std::uint64_t kills_counted = kUnknown;
-  bool near_limit = false;
-  std::uint64_t anon = 0; // anonymous memory resident at the last sample
-  const Evidence* evidence = nullptr;
-};
 
 struct Witness {
   const Kill* kill = nullptr;           // the kernel's message about the kill

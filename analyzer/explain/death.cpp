@@ -189,7 +189,7 @@ std::optional<Death> find_death(const trace::Trace& trace, const ProcessEnd& end
   out->last = replay::collect_end_state(trace);
   out->failure = fatal(out->last.samples, out->last.stamp, ending);
   if (ending.how == "exit" && out->failure == nullptr) return std::nullopt;
-  if (ending.how != "oom_kill" && ending.how != "exit") out->unfit = unfit(*out);
+  if (!killed_for_memory(ending) && ending.how != "exit") out->unfit = unfit(*out);
   if (out->failure != nullptr && out->last.refused) {
     at_the_failure(*out);
   } else {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "analyzer/evidence/manager_matching.h"
 #include "analyzer/evidence/sources/cgroup_counters.h"
 #include "analyzer/evidence/sources/kernel_buffer.h"
+#include "analyzer/evidence/sources/manager_log_files.h"
 #include "analyzer/job/process_alive.h"
 
 namespace memtrace::report {
@@ -27,6 +29,13 @@ void keep_near(std::vector<T>& list, const trace::Facts& facts) {
   list.erase(std::remove_if(list.begin(), list.end(), far), list.end());
 }
 
+// Keeps only the statements about this process: the log of a machine names the processes of others, too.
+void keep_about(std::vector<evidence::ManagerKill>& kills, const evidence::Subject& subject) {
+  const evidence::ManagerWitness witness = evidence::match_managers({subject}).front();
+  kills = witness.kill == nullptr ? std::vector<evidence::ManagerKill>{}
+                                  : std::vector{evidence::ManagerKill(*witness.kill)};
+}
+
 } // namespace
 
 bool collect_evidence(const trace::Trace& trace, evidence::Evidence& into) {
@@ -45,6 +54,10 @@ bool collect_evidence(const trace::Trace& trace, evidence::Evidence& into) {
   for (const trace::SampledCgroup& group : trace.samples().groups()) {
     if (!group.left) here.groups.push_back(evidence::read_group(trace.definitions().text(group.path)));
   }
+  evidence::Subject subject = subject_of(trace);
+  evidence::read_manager_logs(here, subject.last_unix);
+  subject.evidence = &here;
+  keep_about(here.manager_kills, subject);
   evidence::add(into, here);
   return true;
 }

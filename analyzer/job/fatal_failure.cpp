@@ -13,13 +13,13 @@ constexpr std::uint64_t kTogether = 100'000'000;
 } // namespace
 
 bool ended_badly(const ProcessEnd& ending) {
-  return ending.how == "oom_kill" || ending.how == "signal" || ending.how == "unknown" ||
-         (ending.how == "exit" && ending.code != 0);
+  return ending.how == "oom_kill" || ending.how == "killed_by_manager" || ending.how == "signal" ||
+         ending.how == "unknown" || (ending.how == "exit" && ending.code != 0);
 }
 
 const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, const ProcessEnd& ending) {
   const auto& failures = samples.failures();
-  const bool may_be = ended_badly(ending) && ending.how != "oom_kill";
+  const bool may_be = ended_badly(ending) && !killed_for_memory(ending);
   if (!may_be || failures.empty() || failures.back().last + kSoon < last) return nullptr;
   const trace::Failure* out = &failures.back();
   if (out->memory != 0) return out; // of a device: PyTorch emptied its cache before it

@@ -19,6 +19,7 @@
 #include "analyzer/job/fatal_failure.h"
 #include "analyzer/job/job_partition.h"
 #include "analyzer/job/keep_evidence.h"
+#include "analyzer/job/launcher_kills.h"
 #include "analyzer/job/process_order.h"
 #include "analyzer/job/shm_orphan_scan.h"
 #include "analyzer/job/usage_error.h"
@@ -144,6 +145,34 @@ bool may_be_killed(const Process& process) {
          (!process.watched || (process.watched->signal && process.watched->code == SIGKILL));
 }
 
+// True if a manager may have killed the process. Some send SIGTERM first.
+bool may_be_ended_by_manager(const Process& process) {
+  return process.evidence && may_be_of_manager(process.end) && (!process.watched || process.watched->signal);
+}
+
+// Returns "rank 3" or "pid 7081" for a process of the same host, or "" for 0.
+std::string failed_name(const std::vector<Process>& processes, const Process& killed, std::uint64_t failed) {
+  if (failed == 0) return "";
+  for (const Process& process : processes)
+    if (process.facts.pid == failed && process.facts.host == killed.facts.host) return short_name(process);
+  return fmt::format("pid {}", failed);
+}
+
+void hear_managers(std::vector<Process>& processes) {
+  std::vector<evidence::Subject> subjects;
+  std::vector<Process*> of;
+  for (Process& process : processes) {
+    if (!may_be_ended_by_manager(process)) continue;
+    subjects.push_back(process.subject);
+    of.push_back(&process);
+  }
+  const std::vector<evidence::ManagerWitness> witnesses = evidence::match_managers(subjects);
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    const std::uint64_t failed = witnesses[i].kill != nullptr ? witnesses[i].kill->failed : 0;
+    apply_evidence(of[i]->end, witnesses[i], failed_name(processes, *of[i], failed));
+  }
+}
+
 // Matches all processes together, because a kill is about one of them.
 void hear_witnesses(std::vector<Process>& processes) {
   std::vector<evidence::Subject> subjects;
@@ -155,8 +184,10 @@ void hear_witnesses(std::vector<Process>& processes) {
   }
   const std::vector<evidence::Witness> witnesses = evidence::match(subjects);
   for (std::size_t i = 0; i < of.size(); ++i) apply_evidence(of[i]->end, witnesses[i], *of[i]->evidence);
+  hear_managers(processes);
   for (Process& process : processes)
     if (process.watched) apply_evidence(process.end, *process.watched);
+  find_launcher_kills(processes);
 }
 
 } // namespace

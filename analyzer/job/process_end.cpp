@@ -89,9 +89,16 @@ ProcessEnd read_end(const trace::Trace& trace, std::optional<bool> packed) {
   return out;
 }
 
+bool killed_for_memory(const ProcessEnd& end) {
+  return end.how == "oom_kill" || (end.how == "killed_by_manager" && end.for_memory);
+}
+
 std::string ended(const ProcessEnd& end) {
   if (end.how == "exit") return fmt::format("exited with {}", end.code);
   if (end.how == "oom_kill") return "killed for memory";
+  if (end.how == "killed_by_manager" && end.for_memory) return "killed for memory by " + end.manager;
+  if (end.how == "killed_by_manager")
+    return "killed by " + end.manager + (end.after.empty() ? "" : " after " + end.after + " died");
   if (end.how == "signal") return fmt::format("ended by signal {} ({})", end.code, signal_name(end.code));
   if (end.how == "exec") return "became another program (exec)";
   if (end.how == "running") return "still running";
@@ -145,11 +152,28 @@ void apply_evidence(ProcessEnd& ending, const evidence::Witness& witness, const 
   if (ending.how == "unknown") add_silence(ending, witness, evidence);
 }
 
+bool may_be_of_manager(const ProcessEnd& ending) {
+  return ending.how == "unknown" || (ending.how == "signal" && ending.code == SIGTERM);
+}
+
+void apply_evidence(ProcessEnd& ending, const evidence::ManagerWitness& witness, const std::string& failed) {
+  if (!may_be_of_manager(ending) || witness.kill == nullptr) return;
+  const evidence::ManagerKill& kill = *witness.kill;
+  ending.how = "killed_by_manager";
+  ending.certain = witness.certain;
+  ending.manager = kill.manager;
+  ending.for_memory = kill.for_memory;
+  ending.after = failed;
+  if (kill.signal) ending.code = static_cast<std::uint32_t>(*kill.signal);
+  ending.evidence.push_back(kill.manager + ": " + (kill.words.empty() ? "it ended the process" : kill.words));
+}
+
 void apply_evidence(ProcessEnd& ending, const evidence::End& end) {
   const auto code = static_cast<std::uint32_t>(end.code);
   ending.evidence.push_back(
       "memtrace run: wait status: " +
       (end.signal ? fmt::format("signal {} ({})", code, signal_name(code)) : fmt::format("exit {}", code)));
+  if (ending.how == "killed_by_manager") ending.code = code;
   if (ending.how != "unknown") return;
   ending.code = code;
   if (end.signal && end.code == SIGKILL) return; // the sender of SIGKILL is not known

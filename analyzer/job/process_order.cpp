@@ -1,6 +1,8 @@
 // Purpose: orders the processes of a job: which of them a report leads with, and which ended first.
 #include "analyzer/job/process_order.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
 #include <tuple>
@@ -35,11 +37,29 @@ auto order_of(const Process& process) {
                     process.facts.pid, process.path);
 }
 
+// As ended_after(), without what a manager states.
+double seconds_apart(const Process& a, const Process& b) {
+  const auto killed = [](const Process& process) {
+    const evidence::Kill* const kill = process.end.witness.kill;
+    return kill != nullptr ? kill->when.boot : std::nullopt;
+  };
+  const auto one = killed(a), other = killed(b);
+  if (a.facts.host == b.facts.host && one && other) return *one - *other;
+  if (a.facts.host == b.facts.host && a.watched && b.watched) return a.watched->unix - b.watched->unix;
+  return last_unix(a) - last_unix(b);
+}
+
+// True if a manager killed `a` because `b` had died.
+bool followed(const Process& a, const Process& b) {
+  return a.end.how == "killed_by_manager" && a.end.after == short_name(b) && a.facts.host == b.facts.host;
+}
+
 } // namespace
 
 Gravity gravity(const Process& process) {
   const std::string& how = process.end.how;
-  if (how == "oom_kill" || process.failed) return Gravity::died_for_memory;
+  if (killed_for_memory(process.end) || process.failed) return Gravity::died_for_memory;
+  if (how == "killed_by_manager") return Gravity::followed;
   if (how == "unknown" || how == "signal") return Gravity::signal_or_unknown;
   return how == "exit" && process.end.code != 0 ? Gravity::failing_exit : Gravity::other;
 }
@@ -50,13 +70,15 @@ double last_unix(const Process& process) {
   return static_cast<double>(facts.start_unix_ns) / 1e9 + ns / 1e9;
 }
 
+std::string short_name(const Process& process) {
+  return process.kind == "rank" ? fmt::format("rank {}", process.facts.rank)
+                                : fmt::format("pid {}", process.facts.pid);
+}
+
 double ended_after(const Process& a, const Process& b) {
-  const auto killed = [](const Process& process) {
-    const evidence::Kill* const kill = process.end.witness.kill;
-    return kill != nullptr ? kill->when.boot : std::nullopt;
-  };
-  const auto one = killed(a), other = killed(b);
-  return one && other && a.facts.host == b.facts.host ? *one - *other : last_unix(a) - last_unix(b);
+  const double apart = seconds_apart(a, b);
+  if (followed(a, b)) return std::max(apart, 0.0);
+  return followed(b, a) ? std::min(apart, 0.0) : apart;
 }
 
 void put_leading_first(std::vector<Process>& processes) {

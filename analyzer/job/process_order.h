@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "analyzer/job/job_process.h"
@@ -9,13 +10,17 @@
 namespace memtrace::report {
 
 // How a process ended, the worst first.
-enum class Gravity : std::uint8_t { died_for_memory, signal_or_unknown, failing_exit, other };
+// `followed`: a manager killed it because another process had failed.
+enum class Gravity : std::uint8_t { died_for_memory, signal_or_unknown, failing_exit, followed, other };
 Gravity gravity(const Process& process);
 
 // Returns the time of the last record, in s since 1970.
 double last_unix(const Process& process);
-// Returns the seconds by which `a` ended after `b`. The kernel's log decides if it has both, else their last
-// records do.
+// Returns "rank 3", or "pid 7081" for a process that is not a rank.
+std::string short_name(const Process& process);
+// Returns the seconds by which `a` ended after `b`. The kernel's log decides if it has both, else `memtrace
+// run` if it saw both, else their last records, which an idle process makes twice a second. If a manager killed
+// one of them because the other had died, it ended later.
 double ended_after(const Process& a, const Process& b);
 
 // Sorts the processes. The first is the one that a report leads with: a process that died for memory, the first

@@ -22,7 +22,8 @@ std::string note_of(const JobPeer& other) {
   note += fmt::format(", {} {}", duration(std::abs(other.later)), other.later < 0 ? "earlier" : "later");
   // If the kernel killed that process too, it is not known whether it only followed.
   const bool gave_up = other.end.how == "exit" && other.end.code != 0;
-  if (other.later >= 0 && (gave_up || other.end.how == "signal" || other.end.how == "unknown"))
+  if (other.later >= 0 && (gave_up || other.end.how == "killed_by_manager" || other.end.how == "signal" ||
+                           other.end.how == "unknown"))
     note += ": a consequence";
   return note;
 }

@@ -3,6 +3,7 @@
 
 #include "analyzer/evidence/evidence_store.h"
 #include "analyzer/evidence/kill_matching.h"
+#include "analyzer/evidence/manager_matching.h"
 #include "bytes.h"
 #include "place.h"
 
@@ -36,6 +37,7 @@ std::vector<Subject> subjects_of(const Evidence& found) {
     add(kill.pid + 1, kill.when, false);
   }
   for (const evidence::ProgramFault& fault : found.faults) add(fault.pid, fault.when, true);
+  for (const evidence::ManagerKill& kill : found.manager_kills) add(kill.pid, kill.when, true);
   for (const evidence::Statement& statement : found.statements) add(statement.pid, statement.ended, false);
   out.resize(std::min(out.size(), kMostSubjects - 1));
   add(1, {}, false);
@@ -46,13 +48,14 @@ std::vector<Subject> subjects_of(const Evidence& found) {
 
 bool same(const Evidence& a, const Evidence& b) {
   return a.kills == b.kills && a.faults == b.faults && a.groups == b.groups && a.statements == b.statements &&
-         a.files == b.files && a.left == b.left && a.asked == b.asked && a.read_unix == b.read_unix &&
-         a.log == b.log && a.log_from == b.log_from;
+         a.manager_kills == b.manager_kills && a.files == b.files && a.left == b.left && a.asked == b.asked &&
+         a.read_unix == b.read_unix && a.log == b.log && a.log_from == b.log_from;
 }
 
 void use_evidence(const Evidence& found) {
   const std::vector<Subject> subjects = subjects_of(found);
   expect(evidence::match(subjects).size() == subjects.size(), "a subject has no answer");
+  expect(evidence::match_managers(subjects).size() == subjects.size(), "a subject has no answer of a manager");
   Evidence twice;
   evidence::add(twice, found, "file");
   const std::size_t kills = twice.kills.size(), statements = twice.statements.size();

@@ -43,12 +43,11 @@ std::size_t subject(const std::vector<report::Process>& processes, const Postmor
   return best;
 }
 
-// Returns nullopt if the process had ended by then, or had not started.
-std::optional<trace::ProcessSample> sample_at(const report::Process& process, double unix) {
+// Returns nullopt if the process had not started by then, or had ended: `later` s after that time.
+std::optional<trace::ProcessSample> sample_at(const report::Process& process, double unix, double later) {
   const trace::Facts& facts = process.facts;
   const double since = unix - static_cast<double>(facts.start_unix_ns) / 1e9;
-  if (since < 0 || (process.end.how != "running" && report::last_unix(process) < unix - kAtOnce))
-    return std::nullopt;
+  if (since < 0 || (process.end.how != "running" && later < -kAtOnce)) return std::nullopt;
   const trace::ProcessSample* const sample =
       process.samples.process_at(facts.start_stamp + static_cast<format::Stamp>(since * 1e9));
   return sample == nullptr ? std::nullopt : std::optional(*sample);
@@ -62,7 +61,8 @@ std::vector<report::JobPeer> others(const std::vector<report::Process>& processe
     const double later = report::ended_after(process, processes[subject]);
     const bool beside = process.facts.host == processes[subject].facts.host;
     out.push_back({process.facts.pid, process.kind, process.facts.rank, process.end, later,
-                   sample_at(process, report::last_unix(processes[subject])), beside ? process.directory : ""});
+                   sample_at(process, report::last_unix(processes[subject]), later),
+                   beside ? process.directory : ""});
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const report::JobPeer& a, const report::JobPeer& b) { return a.later < b.later; });

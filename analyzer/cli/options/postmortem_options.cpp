@@ -21,8 +21,10 @@ void add_postmortem(CLI::App& app, const std::function<void(const PostmortemArgu
       ->type_name("N")
       ->check(check_number);
   command
-      ->add_option("--evidence", arguments->evidence,
-                   "a pod's JSON, the output of sacct, or a kernel's log from elsewhere; kept beside the trace")
+      ->add_option(
+          "--evidence", arguments->evidence,
+          "a pod's JSON, the output of sacct, or a log of the kernel or of a manager that kills (systemd-oomd, "
+          "earlyoom, Ray, torchrun); kept beside the trace")
       ->type_name("FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -15,8 +15,8 @@ class Unknown : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Reads `kubectl get pod -o json` (one pod or a list), the output of `sacct`, or a kernel's log. The content
-// decides the type. Throws Unknown.
+// Reads `kubectl get pod -o json` or `kubectl get events -o json` (one object or a list), the output of
+// `sacct`, a kernel's log, or a log of a manager (manager_log.h). The content decides the type. Throws Unknown.
 void read_evidence(std::string_view text, double near_unix, Evidence& into);
 
 } // namespace memtrace::evidence

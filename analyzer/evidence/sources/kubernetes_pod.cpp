@@ -60,15 +60,21 @@ std::uint64_t limit_of(const Json& pod, const std::string& container) {
   return kUnknown;
 }
 
+// Returns the host's name that the pod's processes see.
+std::string host_of(const Json& pod) {
+  const Json& spec = at(pod, "spec");
+  if (at(spec, "hostNetwork") == true) return text(spec, "nodeName");
+  const std::string host = text(spec, "hostname");
+  return host.empty() ? text(at(pod, "metadata"), "name") : host;
+}
+
 void take_end(const Json& pod, const std::string& container, const Json& ended, Evidence& into) {
   if (!ended.is_object()) return;
   Statement statement;
   const Json& metadata = at(pod, "metadata");
   statement.source = "pod";
   statement.who = "pod " + text(metadata, "name") + ", container " + container;
-  const std::string host = text(at(pod, "spec"), "hostname");
-  statement.host = host.empty() ? text(metadata, "name") : host;
-  if (at(at(pod, "spec"), "hostNetwork") == true) statement.host = text(at(pod, "spec"), "nodeName");
+  statement.host = host_of(pod);
   statement.reason = text(ended, "reason");
   statement.out_of_memory = statement.reason == "OOMKilled";
   statement.code = integer(ended, "exitCode");
@@ -79,7 +85,41 @@ void take_end(const Json& pod, const std::string& container, const Json& ended, 
   into.statements.push_back(std::move(statement));
 }
 
+// The node is low on a resource, and the kubelet ends a pod for it. From pkg/kubelet/eviction/helpers.go of
+// Kubernetes: the reason is "Evicted", the message begins "The node was low on resource: memory. ".
+ManagerKill eviction(const std::string& message) {
+  ManagerKill kill;
+  kill.manager = "kubelet";
+  kill.for_memory = message.find("low on resource: memory") != std::string::npos;
+  kill.words = "Evicted: " + message;
+  return kill;
+}
+
+// The condition DisruptionTarget has the time of the eviction (Kubernetes 1.26 and later).
+void take_eviction(const Json& pod, Evidence& into) {
+  const Json& status = at(pod, "status");
+  if (text(status, "reason") != "Evicted") return;
+  ManagerKill kill = eviction(text(status, "message"));
+  kill.host = host_of(pod);
+  for (const Json& condition : at(status, "conditions"))
+    if (text(condition, "type") == "DisruptionTarget") kill.when = time(condition, "lastTransitionTime");
+  for (const Json& container : at(status, "containerStatuses"))
+    if (!kill.when.unix) kill.when = time(at(at(container, "state"), "terminated"), "finishedAt");
+  into.manager_kills.push_back(std::move(kill));
+}
+
+void take_event(const Json& event, Evidence& into) {
+  const Json& object = at(event, "involvedObject");
+  if (text(event, "reason") != "Evicted" || text(object, "kind") != "Pod") return;
+  ManagerKill kill = eviction(text(event, "message"));
+  kill.host = text(object, "name");
+  for (const char* key : {"lastTimestamp", "eventTime", "firstTimestamp"})
+    if (!kill.when.unix) kill.when = time(event, key);
+  into.manager_kills.push_back(std::move(kill));
+}
+
 void take_pod(const Json& pod, Evidence& into) {
+  take_eviction(pod, into);
   for (const char* list : {"containerStatuses", "initContainerStatuses"}) {
     for (const Json& container : at(at(pod, "status"), list)) {
       for (const char* state : {"lastState", "state"})
@@ -95,9 +135,12 @@ bool read_pods(std::string_view json, Evidence& into) {
   const std::string kind = text(document, "kind");
   if (kind == "Pod") {
     take_pod(document, into);
-  } else if (kind == "List" || kind == "PodList") {
-    for (const Json& pod : at(document, "items")) {
-      if (text(pod, "kind") == "Pod" || kind == "PodList") take_pod(pod, into);
+  } else if (kind == "Event") {
+    take_event(document, into);
+  } else if (kind == "List" || kind == "PodList" || kind == "EventList") {
+    for (const Json& one : at(document, "items")) {
+      if (text(one, "kind") == "Pod" || kind == "PodList") take_pod(one, into);
+      if (text(one, "kind") == "Event" || kind == "EventList") take_event(one, into);
     }
   } else {
     return false;

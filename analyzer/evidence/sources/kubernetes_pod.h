@@ -7,8 +7,8 @@
 
 namespace memtrace::evidence {
 
-// Reads the output of `kubectl get pod -o json`: one pod or a list. Returns false if the text is not of that
-// form.
+// Reads the output of `kubectl get pod -o json` or `kubectl get events -o json`: one object or a list. Returns
+// false if the text is not of that form.
 bool read_pods(std::string_view json, Evidence& into);
 
 } // namespace memtrace::evidence

@@ -77,6 +77,16 @@ std::optional<When> without_year(std::string_view text, double near_unix) {
   return local(best);
 }
 
+// Reads "W0813 22:08:39.776000", as glog and PyTorch write it: a letter, month and day, a time.
+std::optional<When> of_glog(std::string_view text, double near_unix) {
+  if (text.empty() || std::string_view("IWEFVDC").find(text.front()) == std::string_view::npos) return {};
+  if (!looks_like(text.substr(1), "dddd dd:dd:dd")) return std::nullopt;
+  const auto month = static_cast<std::size_t>(value(text.substr(1, 2)));
+  if (month < 1 || month > 12) return std::nullopt;
+  const std::string date = std::string(kMonths.substr(3 * (month - 1), 3)) + " " + std::string(text.substr(3));
+  return without_year(date, near_unix);
+}
+
 // Returns the seconds east of Greenwich of "Z", "+0100" or "+01:00". Adds the characters read to `used`.
 std::optional<int> zone(std::string_view text, std::size_t* used) {
   if (!text.empty() && text.front() == 'Z') {
@@ -117,6 +127,7 @@ When line_time(std::string_view line, double near_unix) {
   if (line.starts_with('[')) {
     const std::string_view inside = trimmed(line.substr(1, line.find(']') - 1));
     if (const auto when = dated(inside)) return *when;
+    if (const auto when = iso_time(inside)) return *when;
     if (const auto seconds = number(inside)) {
       When when;
       when.boot = std::strtod(std::string(inside).c_str(), nullptr);
@@ -125,6 +136,7 @@ When line_time(std::string_view line, double near_unix) {
     line.remove_prefix(1);
   }
   if (const auto when = iso_time(line)) return *when;
+  if (const auto when = of_glog(line, near_unix)) return *when;
   return without_year(line, near_unix).value_or(When{});
 }
 

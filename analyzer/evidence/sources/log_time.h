@@ -14,8 +14,8 @@ namespace memtrace::evidence {
 std::optional<When> iso_time(std::string_view text, std::size_t* used = nullptr);
 
 // Returns the time at the start of a log line: "[11980.929788] ", "[Sat Nov 21 16:21:24 2026] ", "Nov 21
-// 16:21:24 host kernel: " or an ISO time. If the year is missing, it is the year that puts the time closest to
-// `near_unix`.
+// 16:21:24 host kernel: ", "W1121 16:21:24.5 " (glog) or an ISO time, also in a bracket. If the year is
+// missing, it is the year that puts the time closest to `near_unix`.
 When line_time(std::string_view line, double near_unix);
 
 } // namespace memtrace::evidence

@@ -57,13 +57,14 @@ States states(const ProcessAnalysis& analysis, const replay::Instant& instant) {
 }
 
 std::optional<Meeting> death_of(const ProcessAnalysis& analysis) {
-  if (!analysis.death || (analysis.end.how != "oom_kill" && analysis.death->failure == nullptr))
+  if (!analysis.death || (!killed_for_memory(analysis.end) && analysis.death->failure == nullptr))
     return std::nullopt;
   const DeathInstant& then = analysis.death->then;
   if (then.place.step == Step::none || then.place.step > kLast) return std::nullopt;
-  std::string what = analysis.end.how == "oom_kill"
-                         ? std::string("the kernel killed it")
-                         : fmt::format("an allocation of {} failed", sized(analysis.death->failure->asked));
+  std::string what =
+      killed_for_memory(analysis.end)
+          ? (analysis.end.manager.empty() ? std::string("the kernel") : analysis.end.manager) + " killed it"
+          : fmt::format("an allocation of {} failed", sized(analysis.death->failure->asked));
   if (analysis.death->limit)
     what += fmt::format(" at {} of {}", sized(*analysis.death->limit), analysis.death->limit_of);
   return Meeting{then.memory,

@@ -55,7 +55,7 @@ std::string of_limit(const Death& death) {
 
 void second_copy(ProcessAnalysis& analysis, Findings& out) {
   const Death& death = *analysis.death;
-  if (analysis.end.how != "oom_kill" && death.failure == nullptr) return;
+  if (!killed_for_memory(analysis.end) && death.failure == nullptr) return;
   const Copies held = copies(analysis);
   if (!worthwhile(static_cast<std::int64_t>(std::min(held.state, held.model)), death.then.level.live)) return;
   Finding finding = finding_of(analysis, "second-copy-on-load");

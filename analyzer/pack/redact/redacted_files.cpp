@@ -45,6 +45,11 @@ evidence::Evidence redacted_evidence(evidence::Evidence evidence, PrivateNames& 
     statement.host = names.host(statement.host);
     statement.reason = names.sentence(statement.reason);
   }
+  for (evidence::ManagerKill& kill : evidence.manager_kills) {
+    kill.group = names.path(kill.group);
+    kill.host = names.host(kill.host);
+    kill.words.clear(); // names of programs, command lines and paths may be anywhere in it
+  }
   for (evidence::ShmOrphan& orphan : evidence.left.orphans) orphan.name = names.shared_file(orphan.name);
   return evidence;
 }

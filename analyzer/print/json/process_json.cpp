@@ -338,7 +338,12 @@ Json devices_json(const ProcessAnalysis& analysis) {
 Json end_json(const ProcessEnd& end) {
   Json evidence = Json::array();
   for (const std::string& line : end.evidence) evidence.push_back(line);
-  return {{"how", end.how}, {"code", end.code}, {"evidence", std::move(evidence)}};
+  Json out = {{"how", end.how}, {"code", end.code}, {"evidence", std::move(evidence)}};
+  if (end.how != "killed_by_manager") return out;
+  out["manager"] = end.manager;
+  out["for_memory"] = end.for_memory;
+  out["after"] = end.after.empty() ? Json(nullptr) : Json(end.after);
+  return out;
 }
 
 } // namespace

@@ -36,6 +36,7 @@ class Postmortem {
       if (!of_snapshot()) lines_.paragraph("  ", printable(line));
     if (analysis_.death) {
       limit();
+      largest_of_job();
       rest_of_job();
       job();
       held();
@@ -76,21 +77,27 @@ class Postmortem {
   }
 
   std::string verdict() {
-    if (analysis_.end.how == "oom_kill") {
-      const char* const sure = analysis_.end.certain ? "certain" : "likely";
+    const char* const sure = analysis_.end.certain ? "certain" : "likely";
+    if (killed_for_memory(analysis_.end)) {
       if (const double seconds = analysis_.end.witness.unrecorded; seconds > 0)
         return fmt::format(
             "Killed for memory ({}), {} after the last record of this trace. The figures below are those of "
             "the "
             "last record.",
             sure, duration(seconds));
-      std::string text = fmt::format("Killed for memory ({}) {}", sure, place());
+      const std::string by = analysis_.end.manager.empty() ? "" : " by " + analysis_.end.manager;
+      std::string text = fmt::format("Killed for memory{} ({}) {}", by, sure, place());
       if (const Finding* one = cause()) return text + ": " + one->title + (one->certain ? "." : " (likely).");
       if (death().filling)
         return text + fmt::format(": it was writing to a new block of {}, {}.",
                                   sized(death().filling->block.bytes),
                                   site_and_caller(analysis_, death().filling->block.stack));
       return text + ".";
+    }
+    if (analysis_.end.how == "killed_by_manager") {
+      std::string text = ended(analysis_.end);
+      text[0] = 'K';
+      return fmt::format("{} ({}): not killed for memory.", text, sure);
     }
     for (const char* id : {"cuda-oom", "allocation-failed", "shm-full"}) {
       if (const Finding* one = finding(id)) {
@@ -186,6 +193,22 @@ class Postmortem {
     lines_.paragraph("  ", fmt::format("pressure of memory {} in 10 s, {}: some {:.0f} %, full {:.0f} %",
                                        of_group ? "in it" : "on the machine", sampled(said->stamp),
                                        said->some_avg10, said->full_avg10));
+  }
+
+  // Names the process of the job that held most then, if it is another one: a manager may choose a small one.
+  void largest_of_job() {
+    if (!killed_for_memory(analysis_.end)) return;
+    const JobPeer* largest = nullptr;
+    std::uint64_t most = death().resident.anon;
+    for (const JobPeer& other : others_) {
+      if (!other.then || other.then->anon <= most) continue;
+      largest = &other;
+      most = other.then->anon;
+    }
+    if (largest == nullptr) return;
+    lines_.paragraph("  ", fmt::format("the largest process of the job then: {}, {} anonymous; this one had {}",
+                                       name_of(largest->kind, largest->rank, largest->pid), sized(most),
+                                       sized(death().resident.anon)));
   }
 
   void rest_of_job() {
@@ -352,7 +375,8 @@ class Postmortem {
     if (analysis_.end.how == "unknown" && analysis_.end.code == 0 && !of_snapshot())
       lines_.paragraph(
           "",
-          "To know more: --evidence FILE (a pod's JSON, the output of sacct, a kernel's log); memtrace "
+          "To know more: --evidence FILE (a pod's JSON, the output of sacct, a log of the kernel or of what "
+          "manages the job); memtrace "
           "run -- CMD sees how it ends");
   }
 

@@ -120,6 +120,9 @@ export interface End {
   how: 'exit'|'signal'|'oom_kill'|'killed_by_manager'|'exec'|'running'|'unknown';
   code: number|null;
   evidence: string[];
+  manager?: string;       // these three: of killed_by_manager alone
+  for_memory?: boolean;
+  after?: string|null;
 }
 
 export interface Parameters {

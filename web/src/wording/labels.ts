@@ -100,7 +100,8 @@ export function endWords(end: End): string {
     case 'oom_kill':
       return 'killed for memory';
     case 'killed_by_manager':
-      return "killed by the job's manager";
+      return `killed${end.for_memory ? ' for memory' : ''} by ${end.manager ?? "the job's manager"}` +
+        (end.after ? ` after ${end.after} died` : '');
     case 'exec':
       return 'became another program (exec)';
     case 'running':

@@ -30,6 +30,12 @@ TEST(RedactedFiles, AKillIsStillThatOfTheCgroupOfTheTrace) {
   statement.who = "pod secret-0, container main";
   statement.host = "secret-host";
   before.statements.push_back(statement);
+  evidence::ManagerKill by_manager;
+  by_manager.manager = "systemd-oomd";
+  by_manager.group = kill.group;
+  by_manager.host = "secret-host";
+  by_manager.words = "Killed /kubepods/burstable/pod-secret due to memory pressure";
+  before.manager_kills.push_back(by_manager);
   const evidence::Evidence after = redacted_evidence(before, names);
   EXPECT_EQ(evidence::text_of(after).find("secret"), std::string::npos) << evidence::text_of(after);
   EXPECT_EQ(names.path("/sys/fs/cgroup/memory/kubepods/burstable/pod-secret/box-secret"),
@@ -37,6 +43,8 @@ TEST(RedactedFiles, AKillIsStillThatOfTheCgroupOfTheTrace) {
   EXPECT_EQ(after.kills[0].name, "program1");
   EXPECT_NE(after.kills[0].words.find("Killed process 7 (program1) total-vm:1kB"), std::string::npos);
   EXPECT_EQ(after.kills[0].pid, 7u);
+  EXPECT_EQ(after.manager_kills[0].group, after.kills[0].group) << "it is still about the same cgroup";
+  EXPECT_EQ(after.manager_kills[0].host, after.statements[0].host);
   EXPECT_TRUE(after.closed);
 }
 

@@ -1,0 +1,30 @@
+// Purpose: the facts of a process that are compared with evidence.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "analyzer/evidence/evidence.h"
+
+namespace memtrace::evidence {
+
+// A process whose trace does not say how it ended.
+struct Subject {
+  std::uint64_t pid = 0;
+  // true: its pid is the kernel's own; false: it lives in a pid namespace; nullopt: not known
+  std::optional<bool> first_pids;
+  double began = 0, last = 0; // seconds since boot: the begin of its trace, and its last record
+  double began_unix = 0, last_unix = 0;
+  std::string host;
+  std::string group; // its memory cgroup as the process saw it; "/" may be any cgroup
+  // Of the process's own cgroup, with the path of its directory: the kills it had counted at the last sample,
+  // and whether it was near a limit.
+  std::string directory;
+  std::uint64_t kills_counted = kUnknown;
+  bool near_limit = false;
+  std::uint64_t anon = 0; // anonymous memory resident at the last sample
+  const Evidence* evidence = nullptr;
+};
+
+} // namespace memtrace::evidence

@@ -11,8 +11,10 @@
 namespace memtrace::replay {
 
 struct CollectedStack {
-  std::uint64_t bytes = 0;
-  std::int64_t at_peak = 0; // bytes that earlier rounds had made, and that were alive at the peak
+  std::uint64_t bytes = 0; // that collections freed
+  // Bytes that were in cycles at the peak: blocks of earlier rounds that a collection freed later, or that the
+  // end of the process freed. Not the newest block of the stack, because the program may still use it.
+  std::int64_t at_peak = 0;
 };
 
 // A round ends when an optimizer's step ends: what the program makes after it is for the next step. Without an
@@ -22,9 +24,9 @@ struct CollectedBlocks {
   std::uint64_t most = 0;        // bytes that one of them freed
   std::uint64_t bytes = 0;       // all of them together
   std::uint64_t blocks = 0;
-  std::vector<trace::Ordinal> births; // ascending
-  std::vector<trace::Ordinal> rounds; // the events with which rounds began, ascending
-  std::map<format::StackId, CollectedStack> stacks;
+  std::vector<trace::Ordinal> births;               // of all blocks that were in cycles, ascending
+  std::vector<trace::Ordinal> rounds;               // the events with which rounds began, ascending
+  std::map<format::StackId, CollectedStack> stacks; // whose blocks nothing else frees
 };
 
 inline constexpr std::uint64_t kLeastCollected = 16 << 10; // bytes of one block

@@ -64,6 +64,7 @@ std::optional<Finding> judge_collected(ProcessAnalysis& analysis, const LeadingP
   const std::int64_t saved = replay::wrapping_sub(peak.bytes, without.peak);
   if (!worthwhile(saved, leading.bytes)) return std::nullopt;
   const auto lines = lines_in_cycles(analysis, collected);
+  if (lines.empty()) return std::nullopt;
   const std::string& line = lines.front().line;
   Finding finding = finding_at(analysis, "freed-by-gc", leading.memory, peak);
   for (const CycleLine& one : lines) {
@@ -79,7 +80,7 @@ std::optional<Finding> judge_collected(ProcessAnalysis& analysis, const LeadingP
   finding.evidence = {
       fmt::format("{} freed {} bytes in {} blocks of earlier steps, at most {} bytes at once", times,
                   collected.bytes, collected.blocks, collected.most),
-      fmt::format("{} bytes of them were alive at the peak of {} bytes", finding.bytes, peak.bytes),
+      fmt::format("{} bytes in cycles were alive at the peak of {} bytes", finding.bytes, peak.bytes),
       fmt::format("the peak would be {} bytes if they were freed by the end of their step", without.peak)};
   finding.sentences = {
       fmt::format("{} freed {} in {} blocks of earlier steps, at most {} at once.", times,

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Purpose: runs the corpus, and compares the first screen of memtrace with the first answers of memray and PyTorch.
+
+usage: measure.py [--no-peers] [NAME...]     without a name: all, and docs/mysteries.md is written
+Prints a row for each program. BUILD_DIR: the build to test. memray: scripts/bench --setup.
+"""
+import os
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "end_to_end", "support")]
+
+import mystery  # noqa: E402
+import peers  # noqa: E402
+from corpus_case import CorpusCase  # noqa: E402
+from known_wrong import KNOWN_WRONG  # noqa: E402
+
+PAGE = os.path.join(ROOT, "docs", "mysteries.md")
+HEAD = """# Public mysteries
+
+Each row is a program of [tests/mysteries](../tests/mysteries/README.md): it repeats the memory use of a public thread in
+which people could not explain it. `tests/mysteries/measure.py` writes this page.
+
+- **memtrace**: right if the first 24 lines of the report, or of the post-mortem of a killed process, lead with the cause,
+  name a line that holds it, and have its figure within 3 %. The program knows the figure by its shapes and sizes, or asks
+  the kernel or the allocator.
+- **twin**: the same program, mended as the thread says: it must get no finding.
+- **memray**: the frame that holds the most at the highest point, which its flame graph and table show first.
+- **PyTorch**: the first row of the table of `torch.profiler`, sorted by memory of the operator itself.
+
+{right} of {all} are right, and {clean} of {twins} twins get no finding.
+
+"""
+
+
+def measured(case, with_peers):
+    """Returns the cells of the program's row."""
+    runner = CorpusCase("run_program")
+    runner.setUp()
+    try:
+        try:
+            verdict, truth, _ = runner.judged(case)
+            size = f"{truth / (1 << 20):.2f} MiB" if truth else "?"
+            answer = "right" if verdict.right else "wrong: " + verdict.wrong_parts()
+        except unittest.SkipTest as why:
+            size, answer = "?", f"not run: {why}"
+        except AssertionError as why:
+            size, answer = "?", "wrong: " + " ".join(str(why).split())[:120]
+        if answer.startswith("wrong") and case.name in KNOWN_WRONG:
+            answer += f" ({KNOWN_WRONG[case.name]})"
+        try:
+            found = runner.found_in_twin(case)
+            twin = "clean" if not found else "got " + ", ".join(found)
+        except (unittest.SkipTest, AssertionError) as why:
+            twin = "not run: " + " ".join(str(why).split())[:120]
+    finally:
+        runner.doCleanups()
+    answers = [peers.memray(case), peers.pytorch(case)] if with_peers else ["", ""]
+    return [case.name, case.fields["Thread"], case.finding, size, answer, twin, *answers]
+
+
+def row(cells):
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def page(rows):
+    lines = []
+    for group in sorted({case.group for case, _ in rows}):
+        lines += [f"## {group.capitalize()}", "",
+                  "| program | thread | cause | figure | memtrace | twin | memray | PyTorch |", "|" + " --- |" * 8]
+        lines += [row([f"[{cells[0]}](../tests/mysteries/programs/{group}/{cells[0]}.py)", *cells[1:]])
+                  for case, cells in rows if case.group == group]
+        lines.append("")
+    right = sum(cells[4] == "right" for _, cells in rows)
+    clean = sum(cells[5] == "clean" for _, cells in rows)
+    head = HEAD.format(right=right, all=len(rows), clean=clean, twins=len(rows))
+    return head + "\n".join(lines)
+
+
+def main():
+    words = sys.argv[1:]
+    if words[:1] in (["-h"], ["--help"]):
+        sys.exit(__doc__.strip())
+    with_peers = "--no-peers" not in words
+    names = [word for word in words if word != "--no-peers"]
+    cases = [case for case in mystery.all_mysteries() if not names or case.name in names]
+    unknown = set(names) - {case.name for case in cases}
+    if unknown:
+        sys.exit(f"measure.py: no program {', '.join(sorted(unknown))} in {mystery.PROGRAMS}")
+    rows = []
+    for case in cases:
+        rows.append((case, measured(case, with_peers)))
+        print(row(rows[-1][1]), flush=True)
+    if not names:
+        with open(PAGE, "w", encoding="utf-8") as file:
+            file.write(page(rows))
+
+
+if __name__ == "__main__":
+    main()

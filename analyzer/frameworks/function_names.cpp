@@ -66,6 +66,19 @@ bool makes_workspace(std::string_view function) {
   return function.starts_with("at::cuda::") && has(function, "Workspace");
 }
 
+const LibraryCache* cache_filled_by(std::string_view function) {
+  // pytorch#98688, #32037: memory grows while input sizes vary. oneDNN documents the variable and its default.
+  static constexpr LibraryCache kCaches[] = {
+      {"dnnl::impl::primitive_cache", "oneDNN keeps a compiled kernel for each new shape",
+       "inputs of few different sizes (pad them), or the environment variable "
+       "ONEDNN_PRIMITIVE_CACHE_CAPACITY=N for at "
+       "most N kernels, by default 1024. The growth ends there"},
+  };
+  for (const LibraryCache& cache : kCaches)
+    if (function.starts_with(cache.function)) return &cache;
+  return nullptr;
+}
+
 bool measures_convolutions(std::string_view function) {
   return function.starts_with("at::native::generate_and_filter_plans(");
 }

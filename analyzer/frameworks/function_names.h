@@ -108,6 +108,15 @@ bool allocates_for_all(std::string_view function);
 // first matrix product of a thread and stream, and keeps it for all later ones.
 bool makes_workspace(std::string_view function);
 
+// A cache of a library that grows until it has its limit of entries.
+struct LibraryCache {
+  std::string_view function; // the beginning of the name of a function that fills it
+  const char* keeps;         // "oneDNN keeps a kernel for each new shape"
+  const char* remedy;
+};
+// Returns the cache that the function fills, or null if it fills none.
+const LibraryCache* cache_filled_by(std::string_view function);
+
 // True for the function in which cuDNN measures its algorithms: in the first convolution of a shape, if
 // torch.backends.cudnn.benchmark is set.
 bool measures_convolutions(std::string_view function);

@@ -10,6 +10,7 @@
 #include "analyzer/explain/leading_peak.h"
 #include "analyzer/explain/leak_steps.h"
 #include "analyzer/findings/process/arena_site.h"
+#include "analyzer/frameworks/function_names.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/units.h"
 
@@ -22,6 +23,8 @@ using replay::Step;
 
 constexpr std::int64_t kLeastPerStep = 16 * 1024; // bytes; below this, a run of 10,000 steps loses only 160 MB
 constexpr std::int64_t kLeastInAll = 2 * 1024 * 1024; // bytes; a few figures that a program keeps are less
+// bytes; a cache with a limit is no leak, and small ones are not worth a finding
+constexpr std::int64_t kLeastInCache = 32 * 1024 * 1024;
 constexpr std::size_t kQuarters = 4;
 
 // The bytes that one place in the program left behind.
@@ -31,6 +34,7 @@ struct LeakTrail {
   std::string phase;
   bool sampled = false;
   bool tensor = false;
+  const frameworks::LibraryCache* cache = nullptr; // that the blocks fill
 
   void add(const Holding& holding, const std::string& born_phase) {
     bytes[static_cast<std::int64_t>(holding.born_step)] += static_cast<std::int64_t>(holding.bytes);
@@ -51,6 +55,13 @@ struct LeakTrail {
   }
 };
 
+const frameworks::LibraryCache* cache_at(const symbols::Site& site) {
+  for (const symbols::SiteFrame& frame : site.frames)
+    if (const auto* const cache = frame.python ? nullptr : frameworks::cache_filled_by(frame.function))
+      return cache;
+  return nullptr;
+}
+
 std::map<std::string, LeakTrail> trails(ProcessAnalysis& analysis, const replay::Holdings& alive,
                                         const LeakSteps& range) {
   std::map<std::string, LeakTrail> out;
@@ -61,8 +72,9 @@ std::map<std::string, LeakTrail> trails(ProcessAnalysis& analysis, const replay:
     const bool arena = holding.kind == format::Kind::mmap_anon && is_arena(site);
     // Samples have an error, so the exact blocks of a site are a trail of their own.
     const std::string kind = holding.sampled ? "sampled" : holding.tensor ? "tensors" : "";
-    out[arena ? std::string("arenas") : kind + "\n" + site.where + "\n" + site.caller].add(
-        holding, analysis.account.paths.text(holding.born_phase));
+    LeakTrail& trail = out[arena ? std::string("arenas") : kind + "\n" + site.where + "\n" + site.caller];
+    trail.add(holding, analysis.account.paths.text(holding.born_phase));
+    if (!holding.tensor) trail.cache = cache_at(site);
   }
   return out;
 }
@@ -223,7 +235,9 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
   finding.stacks = leak.stacks();
   const std::int64_t held = held_at_end(analysis, memory, finding.stacks);
   finding.title =
-      fmt::format("Memory grows by {} every step, at {}{}: {} {}", size(finding.bytes), lines.front().first,
+      fmt::format("{} {} every step, at {}{}: {} {}",
+                  trail.cache != nullptr ? std::string(trail.cache->keeps) + ":" : "Memory grows by",
+                  size(finding.bytes), lines.front().first,
                   lines.size() == 1
                       ? ""
                       : fmt::format(" and {} more {}", lines.size() - 1, lines.size() == 2 ? "line" : "lines"),
@@ -237,6 +251,10 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
   finding.sentences = {"Each step: " + in_words(lines) + "."};
   if (const std::string retained = memory == 0 ? retained_beside(analysis, held) : ""; !retained.empty())
     finding.sentences.push_back(retained);
+  if (trail.cache != nullptr) {
+    finding.remedy = trail.cache->remedy;
+    return finding;
+  }
   const bool of_graph = std::any_of(leak.trails.begin(), leak.trails.end(), [](const LeakTrail* one) {
     return one->tensor && (one->phase == "forward" || one->phase == "loss" || one->phase == "eval");
   });
@@ -307,7 +325,8 @@ Findings find_leaks(ProcessAnalysis& analysis) {
     const std::map<std::string, LeakTrail> all = trails(analysis, alive, range);
     std::vector<const LeakTrail*> growing;
     for (const auto& [place, trail] : all)
-      if (trail.sum() >= kLeastInAll && slope(trail) >= kLeastPerStep && steady_growth(trail, range))
+      if (trail.sum() >= (trail.cache != nullptr ? kLeastInCache : kLeastInAll) &&
+          slope(trail) >= kLeastPerStep && steady_growth(trail, range))
         growing.push_back(&trail);
     for (const Leak& leak : leaks_of(growing)) out.push_back(finding_of(analysis, memory, leak, range, alive));
   }

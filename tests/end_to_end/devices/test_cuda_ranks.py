@@ -68,6 +68,7 @@ class Ranks(cuda_node.Case):
         for truth, process in self.train("fsdp", more):
             self.assertEqual(bytes_at_peak(process, f"cuda:{truth['rank']}", "parameter"), truth["own part"])
 
+    @harness.only_in_long
     def test_ddp(self):
         self.data_parallel()
 

@@ -13,7 +13,7 @@ from corpus_case import CorpusCase  # noqa: E402
 from known_wrong import KNOWN_WRONG  # noqa: E402
 
 # These run by default; the others in scripts/test --long, or if MEMTRACE_TEST_SETTINGS=all.
-BY_DEFAULT = ("dead_batches_in_cycles", "one_long_utterance", "hook_keeps_outputs")
+BY_DEFAULT = ("hook_keeps_outputs",)
 
 
 class Corpus(CorpusCase):

@@ -35,6 +35,7 @@ class Collector(harness.Case):
             line = 1 + [text.strip().startswith("sample = Sample(") for text in file].index(True)
         self.assertIn(f"cycles.py:{line}", found["freed-by-gc"]["title"])
 
+    @harness.only_in_long
     def test_without_cycles(self):
         freed, process = self.run_cycles("--mended")
         self.assertEqual(freed, [0, 0, 0, 0])

@@ -21,13 +21,26 @@ using replay::Measure;
 constexpr std::int64_t kLeastAhead = 64 << 20;
 constexpr std::int64_t kShareOfPeak = 5; // the peak divided by this
 constexpr std::uint64_t kLeastCopy = 32 << 20;
-constexpr std::uint64_t kFewestBatches = 4; // batches of a worker; with fewer, its blocks show nothing
+constexpr std::uint64_t kFewestBatches = 4; // shared blocks that show where a worker's batches are
 
 // True if an import made the blocks: each process imports for itself.
 bool of_import(const symbols::Site& site) {
   return std::any_of(site.frames.begin(), site.frames.end(), [](const symbols::SiteFrame& frame) {
     return frame.file.starts_with("<frozen importlib");
   });
+}
+
+std::string place_key(const symbols::Site& site) {
+  return site.where + "\n" + site.caller;
+}
+
+// Returns the middle and the last of a worker's batches. Small batches are not in `births`, nor are those that
+// a worker sends through a pipe.
+std::optional<replay::BatchSpan> batches_of(const trace::Trace& trace,
+                                            const std::vector<replay::SharedFlow>& births) {
+  if (births.size() < kFewestBatches) return replay::batch_span(trace);
+  const replay::SharedFlow &middle = births[births.size() / 2], &last = births.back();
+  return replay::BatchSpan{{middle.stamp, middle.at}, {last.stamp, last.at}};
 }
 
 } // namespace
@@ -63,19 +76,20 @@ void JobFindings::add_worker(ProcessAnalysis& analysis) {
   const replay::SharedFlows flows = replay::shared_flows(*analysis.trace);
   for (const replay::SharedFlow& flow : flows.births)
     family.flows.push_back({flow.stamp, static_cast<std::int64_t>(flow.bytes)});
-  if (flows.births.size() < kFewestBatches) return;
-  // Takes blocks that were alive at the worker's middle batch and still at its last batch.
-  const replay::SharedFlow& middle = flows.births[flows.births.size() / 2];
-  const std::uint64_t rest = flows.births.back().stamp - middle.stamp;
-  const Instant instant{0, Measure::live, middle.at};
+  if (const auto batches = batches_of(*analysis.trace, flows.births)) add_kept(analysis, family, *batches);
+}
+
+void JobFindings::add_kept(ProcessAnalysis& analysis, SiblingFlows& family, const replay::BatchSpan& batches) {
+  const Instant middle{0, Measure::live, batches.middle.at}, end{0, Measure::live, batches.end.at};
+  const auto sets = alive_at(analysis, {middle, end});
   std::map<std::string, SitePlace> kept;
-  const auto sets = alive_at(analysis, {instant});
-  for (const Holding& holding : sets.at(instant)) {
+  std::map<std::string, std::uint64_t> from_middle; // bytes that were alive in the middle and still at the end
+  for (const Holding& holding : sets.at(end)) {
     if (holding.stack == format::StackId{}) continue;
     const symbols::Site& site = analysis.symbolizer->site(holding.stack);
     if (holding.kind == format::Kind::shm && family.site == nullptr) family.site = symbols::keep(site);
-    if (holding.kind == format::Kind::shm || holding.lifetime < rest || of_import(site)) continue;
-    SitePlace& place = kept[site.where + "\n" + site.caller];
+    if (holding.kind == format::Kind::shm || of_import(site)) continue;
+    SitePlace& place = kept[place_key(site)];
     if (place.site == nullptr) {
       place.site = symbols::keep(site);
       place.title = site.title();
@@ -84,8 +98,13 @@ void JobFindings::add_worker(ProcessAnalysis& analysis) {
     place.bytes += holding.bytes;
     place.blocks += holding.blocks;
   }
+  const std::uint64_t rest = batches.end.stamp - batches.middle.stamp;
+  for (const Holding& holding : sets.at(middle))
+    if (holding.kind != format::Kind::shm && holding.stack != format::StackId{} && holding.lifetime >= rest)
+      from_middle[place_key(analysis.symbolizer->site(holding.stack))] += holding.bytes;
   for (auto& [where, place] : kept)
-    if (place.bytes >= kLeastCopy) family.kept[where].push_back(std::move(place));
+    if (place.bytes >= kLeastCopy && 5 * from_middle[where] >= 3 * place.bytes)
+      family.kept[where].push_back(std::move(place));
 }
 
 JobFindings::Ahead JobFindings::measure_ahead(const SiblingFlows& family) {
@@ -187,8 +206,8 @@ void JobFindings::copies(const SiblingFlows& family, std::vector<JobFinding>& ou
     finding.title = fmt::format("{}: {} in each of {} workers, {} together", places.front().title,
                                 sized(most->bytes), places.size(), sized(bytes));
     finding.evidence = {
-        fmt::format("{} to {} bytes in {} to {} blocks, made in the worker and held from the middle of "
-                    "its batches to the last",
+        fmt::format("{} to {} bytes in {} to {} blocks, made in the worker and held at the end of its "
+                    "batches, three fifths of them since the middle",
                     least->bytes, most->bytes, least->blocks, most->blocks),
         fmt::format("in {} of {} workers", places.size(), family.workers)};
     finding.sentences = {"Each made its own after it was started, so no page is shared."};

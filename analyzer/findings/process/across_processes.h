@@ -12,6 +12,7 @@
 #include "analyzer/findings/process/rank_copies.h"
 #include "analyzer/findings/process/resident_memory.h"
 #include "analyzer/findings/process/wrong_device.h"
+#include "analyzer/passes/batch_span.h"
 
 namespace memtrace::report {
 
@@ -24,10 +25,10 @@ class JobFindings {
 
   // Returns five kinds of findings. `loader-prefetch`: bytes that workers had put into shared memory and their
   // parent had not yet freed. They took 64 MiB and a fifth of the parent's peak, or half of /dev/shm.
-  // `worker-copies`: at least two workers of one parent hold blocks of one place in the program for most of
-  // their time. Each worker made them itself: at least 32 MiB, and about equally much in each.
-  // `copy-on-write-growth`: see find_copied(). `rank-copies`: see RankCopies. `wrong-device`:
-  // see WrongDevice.
+  // `worker-copies`: at least two workers of one parent hold blocks of one place in the program at the end of
+  // their batches, and held three fifths of them since the middle: less would be a leak. Each worker made them
+  // itself: at least 32 MiB, and about equally much in each.
+  // `copy-on-write-growth`: see find_copied(). `rank-copies`: see RankCopies. `wrong-device`: see WrongDevice.
   std::vector<JobFinding> find() const;
 
  private:
@@ -55,6 +56,7 @@ class JobFindings {
   };
 
   void add_worker(ProcessAnalysis& analysis);
+  static void add_kept(ProcessAnalysis& analysis, SiblingFlows& family, const replay::BatchSpan& batches);
   void add_parent(ProcessAnalysis& analysis);
   struct Ahead { // the most that was in shared memory at once
     std::int64_t bytes = 0;

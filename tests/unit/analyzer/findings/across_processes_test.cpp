@@ -1,0 +1,120 @@
+// Purpose: tests which data of workers count as copies, by traces of workers whose batches are not in shared
+// memory.
+#include "analyzer/findings/process/across_processes.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "builder.h"
+#include "tests/unit/sizes.h"
+
+namespace memtrace::report {
+namespace {
+
+using tests::Builder;
+
+using tests::kMiB;
+
+constexpr std::uint64_t kItems = 40;
+constexpr std::uint64_t kBatch = 1000; // address of what each batch makes and frees
+
+// A worker that reads 40 items of 1 MiB, and makes a batch after each of them, and 40 more batches.
+class Worker {
+ public:
+  Worker() {
+    builder.fork(0, 0);
+    const std::uint32_t loop = builder.python_frame("_worker_loop", "/l/site-packages/torch/worker.py", 3, 0);
+    reads = builder.python_frame("read", "/home/u/train.py", 7, loop);
+    makes = builder.python_frame("collate", "/home/u/train.py", 9, loop);
+    builder.begin("data");
+  }
+  Worker& batch(std::uint64_t bytes = 2 * kMiB) {
+    builder.wait(1'000'000).tensor(kBatch, bytes, makes).tensor_death(kBatch);
+    return *this;
+  }
+  Worker& batches(std::uint64_t number) {
+    for (std::uint64_t i = 0; i < number; ++i) batch();
+    return *this;
+  }
+  Worker& read(std::uint64_t items) {
+    for (std::uint64_t i = 0; i < items; ++i) builder.tensor(1 + items_++, kMiB, reads), batch();
+    return *this;
+  }
+
+  Builder builder;
+  std::uint32_t reads = 0, makes = 0;
+
+ private:
+  std::uint64_t items_ = 0;
+};
+
+std::vector<JobFinding> found(const std::function<void(Worker&)>& run, int workers = 2) {
+  JobFindings findings;
+  for (int i = 0; i < workers; ++i) {
+    Worker worker;
+    run(worker);
+    tests::Scratch scratch;
+    tests::write_file(scratch.file("t.memtrace"), worker.builder.bytes());
+    auto trace = std::make_unique<trace::Trace>(scratch.file("t.memtrace"));
+    ProcessEnd end = read_end(*trace);
+    const auto analysis = analyze_process(std::move(trace), "worker", std::move(end), Options{});
+    findings.add(*analysis, true);
+  }
+  return findings.find();
+}
+
+void expect_copies(const std::vector<JobFinding>& findings) {
+  ASSERT_EQ(findings.size(), 1u);
+  const Finding& finding = findings[0].finding;
+  EXPECT_EQ(finding.id, "worker-copies");
+  EXPECT_EQ(finding.bytes, static_cast<std::int64_t>(2 * kItems * (kMiB + 8))) << "8 bytes above each tensor";
+  EXPECT_NE(finding.title.find("train.py:7: 40.00 MiB in each of 2 workers"), std::string::npos)
+      << finding.title;
+}
+
+TEST(WorkerCopies, WithoutSharedBlocks) {
+  expect_copies(found([](Worker& worker) { worker.read(kItems).batches(60).builder.end("data").exit(0); }));
+}
+
+TEST(WorkerCopies, OfAWorkerThatItsLoaderEnds) {
+  expect_copies(found([](Worker& worker) { worker.read(kItems).batches(60).builder.exit(0); }));
+}
+
+TEST(WorkerCopies, CountWhatWasReadLate) {
+  expect_copies(
+      found([](Worker& worker) { worker.read(kItems - 10).batches(40).read(10).builder.end("data").exit(0); }));
+}
+
+TEST(WorkerCopies, NeedNoWaitAtTheEnd) {
+  expect_copies(found([](Worker& worker) {
+    worker.read(kItems).batches(60).builder.wait(60'000'000'000).end("data").exit(0);
+  }));
+}
+
+TEST(WorkerCopies, AreNotWhatGrowsToTheEnd) {
+  EXPECT_TRUE(found([](Worker& worker) { worker.read(100).builder.end("data").exit(0); }).empty());
+}
+
+// The scratch of the last item stays alive while the worker waits for its parent.
+TEST(WorkerCopies, AreNotWhatTheLastBatchLeft) {
+  EXPECT_TRUE(found([](Worker& worker) {
+                worker.batches(20).builder.tensor(1, 64 * kMiB, worker.reads);
+                worker.builder.wait(60'000'000'000).end("data").exit(0);
+              }).empty());
+}
+
+// Half of a batch is made when the kernel kills the workers.
+TEST(WorkerCopies, AreNotABatchOfAKilledWorker) {
+  EXPECT_TRUE(found([](Worker& worker) {
+                for (std::uint64_t i = 1; i < 100; ++i) worker.builder.tensor(i, kMiB, worker.makes);
+              }).empty());
+}
+
+TEST(WorkerCopies, OfOneWorkerAreNone) {
+  EXPECT_TRUE(
+      found([](Worker& worker) { worker.read(kItems).batches(60).builder.end("data").exit(0); }, 1).empty());
+}
+
+} // namespace
+} // namespace memtrace::report

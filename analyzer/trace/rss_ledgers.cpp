@@ -1,4 +1,4 @@
-// Purpose: the ledgers that memtrace took while the process ran: the highest by RSS, and the last.
+// Purpose: the ledgers that memtrace took while the process ran: the highest by RSS, the first and the last.
 #include "analyzer/trace/rss_ledgers.h"
 
 #include <algorithm>
@@ -54,6 +54,8 @@ void Ledgers::head(const Event& event) {
   if (const ProcessLedger* const closed = highest_closed(); !again && closed != nullptr)
     highest_closed_ = *closed;
   into_last_ = !again;
+  into_first_ = !again && !first_;
+  if (into_first_) first_ = ledger;
   if (into_highest_) highest_ = ledger;
   if (into_last_) {
     last_ = ledger;
@@ -68,6 +70,7 @@ void Ledgers::row(const Event& event) {
   const bool sampled = (event.flags & format::kRowIsSampled) != 0;
   const LedgerBytes amount{said.resident, said.given, said.parts, sampled};
   if (into_last_ && !all_.empty()) add_to(all_.back(), static_cast<format::LedgerRow>(which), amount);
+  if (into_first_ && first_) first_->rows[which] = amount;
   if (into_highest_ && highest_) highest_->rows[which] = amount;
   if (into_last_ && last_) last_->rows[which] = amount;
 }

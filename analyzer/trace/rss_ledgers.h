@@ -1,4 +1,4 @@
-// Purpose: the ledgers that memtrace took while the process ran: the highest by RSS, and the last.
+// Purpose: the ledgers that memtrace took while the process ran: the highest by RSS, the first and the last.
 #pragma once
 
 #include <array>
@@ -50,6 +50,7 @@ class Ledgers {
   // Returns the highest ledger whose rows add up to its total within 1 %, or null. It may be far below the
   // highest.
   const ProcessLedger* highest_closed() const;
+  const std::optional<ProcessLedger>& first() const { return first_; }
   const std::optional<ProcessLedger>& last() const { return last_; }
   const std::vector<LedgerPoint>& all() const { return all_; } // in order; old ones are thinned
   std::uint64_t taken() const { return taken_; }
@@ -59,11 +60,11 @@ class Ledgers {
   void head(const Event& event);
   void row(const Event& event);
 
-  std::optional<ProcessLedger> highest_, highest_closed_,
+  std::optional<ProcessLedger> first_, highest_, highest_closed_,
       last_; // highest_closed_: without last_, whose rows follow
   std::vector<LedgerPoint> all_;
-  bool into_highest_ = false,
-       into_last_ = false; // the ledgers that the next rows belong to
+  // The ledgers that the next rows belong to.
+  bool into_first_ = false, into_highest_ = false, into_last_ = false;
   std::uint64_t taken_ = 0, high_water_ = 0;
 };
 

@@ -157,15 +157,19 @@ Findings find_in_resident(ProcessAnalysis& analysis) {
 
 std::optional<OfParent> of_parent(const ProcessAnalysis& analysis) {
   const auto& highest = analysis.account.ledgers.highest();
+  const auto& first = analysis.account.ledgers.first();
   if (!highest) return std::nullopt;
-  const OfParent out{resident(*highest, LedgerRow::copied), resident(*highest, LedgerRow::inherited)};
+  OfParent out{resident(*highest, LedgerRow::copied), resident(*highest, LedgerRow::inherited), 0};
+  const std::uint64_t early = first ? resident(*first, LedgerRow::copied) : 0;
+  if (early < out.copied / 2) out.early = early;
   return out.copied + out.shared == 0 ? std::nullopt : std::optional(out);
 }
 
 std::optional<Finding> find_copied(const std::vector<OfParent>& workers) {
-  std::uint64_t copied = 0, given = 0, most = 0;
+  std::uint64_t copied = 0, early = 0, given = 0, most = 0;
   for (const OfParent& one : workers) {
     copied += one.copied;
+    early += one.early;
     given += one.copied + one.shared;
     most = std::max(most, one.copied);
   }
@@ -173,16 +177,21 @@ std::optional<Finding> find_copied(const std::vector<OfParent>& workers) {
   Finding finding;
   finding.id = "copy-on-write-growth";
   finding.phase = "data";
-  finding.bytes = static_cast<std::int64_t>(copied);
+  finding.bytes = static_cast<std::int64_t>(copied - early);
   finding.certain = true;
   finding.title = fmt::format("{} workers copied {} of their parent's memory by writing to it", workers.size(),
-                              sized(copied));
+                              sized(copied - early));
   finding.evidence = {
       fmt::format("{} bytes of {} that they were given by fork are pages of their own now", copied, given),
       fmt::format("{} bytes in one of them", most)};
   finding.sentences = {
       "No allocation makes this memory: reading an object of Python's writes its count of references, "
       "and the kernel copies the page."};
+  if (early != 0) {
+    finding.evidence.push_back(fmt::format("{} bytes of them were copied by the first ledger of each", early));
+    finding.sentences.push_back(fmt::format("They had copied {} before that, when they started: {} in all.",
+                                            sized(early), sized(copied)));
+  }
   finding.remedy =
       "hold the data as one array or tensor instead of many Python objects (lists, dicts, strings), or "
       "gc.freeze() before the workers start";

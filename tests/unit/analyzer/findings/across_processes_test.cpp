@@ -116,5 +116,22 @@ TEST(WorkerCopies, OfOneWorkerAreNone) {
       found([](Worker& worker) { worker.read(kItems).batches(60).builder.end("data").exit(0); }, 1).empty());
 }
 
+TEST(CopiedPages, AreThoseAfterTheFirstLedger) {
+  const auto finding = find_copied({{150 * kMiB, 100 * kMiB, 4 * kMiB}, {160 * kMiB, 90 * kMiB, 6 * kMiB}});
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->bytes, static_cast<std::int64_t>(300 * kMiB));
+  EXPECT_EQ(finding->title, "2 workers copied 300.00 MiB of their parent's memory by writing to it");
+  ASSERT_EQ(finding->sentences.size(), 2u);
+  EXPECT_EQ(finding->sentences[1],
+            "They had copied 10.00 MiB before that, when they started: 310.00 MiB in all.");
+}
+
+TEST(CopiedPages, AreAllIfNoLedgerIsEarly) {
+  const auto finding = find_copied({{150 * kMiB, 100 * kMiB, 0}});
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->bytes, static_cast<std::int64_t>(150 * kMiB));
+  EXPECT_EQ(finding->sentences.size(), 1u);
+}
+
 } // namespace
 } // namespace memtrace::report

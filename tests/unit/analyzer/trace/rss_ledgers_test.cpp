@@ -53,6 +53,10 @@ TEST(Ledgers, HighestAndLastWithTheirRows) {
   EXPECT_EQ(in(out.highest(), LedgerRow::tensors), 250u);
   EXPECT_TRUE(out.highest()->rows[static_cast<std::size_t>(LedgerRow::tensors)]->sampled);
   EXPECT_EQ(in(out.highest(), LedgerRow::heap), 0u) << "rows are of the ledger before them alone";
+  ASSERT_TRUE(out.first());
+  EXPECT_EQ(out.first()->total, 100u);
+  EXPECT_EQ(in(out.first(), LedgerRow::heap), 60u);
+  EXPECT_EQ(in(out.first(), LedgerRow::tensors), 0u) << "rows of a later ledger";
   EXPECT_EQ(out.last()->total, 200u);
   EXPECT_TRUE(out.last()->at_end);
   EXPECT_EQ(in(out.last(), LedgerRow::heap), 150u);

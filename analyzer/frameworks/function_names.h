@@ -53,6 +53,19 @@ inline constexpr RoleOfFunction kRolesOfFunctions[] = {
     {"/deepspeed/runtime/zero/partition_parameters.py", "_all_gather*", replay::Role::gathered},
     {"/deepspeed/runtime/zero/partition_parameters.py", "_allgather*", replay::Role::gathered},
     {"/deepspeed/runtime/comm/coalesced_collectives.py", "", replay::Role::comm},
+    // Optimizers: the states that the first step makes. The recorder labels them when that step returns, so
+    // they
+    // have no label if the process dies in it.
+    {"/torch/optim/adam.py", "_init_group", replay::Role::optimizer_state},
+    {"/torch/optim/adamw.py", "_init_group", replay::Role::optimizer_state},
+    {"/torch/optim/nadam.py", "_init_group", replay::Role::optimizer_state},
+    {"/torch/optim/radam.py", "_init_group", replay::Role::optimizer_state},
+    {"/torch/optim/adamax.py", "_init_group", replay::Role::optimizer_state},
+    {"/torch/optim/adadelta.py", "_init_group", replay::Role::optimizer_state},
+    {"/torch/optim/rmsprop.py", "_init_group", replay::Role::optimizer_state},
+    {"/torch/optim/rprop.py", "_init_group", replay::Role::optimizer_state},
+    {"/torch/optim/asgd.py", "_init_group", replay::Role::optimizer_state},
+    {"/torch/optim/_adafactor.py", "_init_group", replay::Role::optimizer_state},
     // Saved tensors that were offloaded to the host.
     {"/torch/autograd/graph.py", "pack_to_cpu", replay::Role::activation},
     // Checkpoints: copies that are written later, and the bytes that are written.

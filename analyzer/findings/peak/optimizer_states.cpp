@@ -38,6 +38,7 @@ struct States {
   std::uint64_t bytes = 0;
   std::uint64_t blocks = 0;
   format::StackId site{};
+  std::vector<format::StackId> stacks;
   Step step = Step::none;
 };
 
@@ -50,6 +51,7 @@ States states(const ProcessAnalysis& analysis, const replay::Instant& instant) {
     if (holding.role != Role::optimizer_state && !made) continue;
     if (holding.born_step == Step::none || holding.born_step > kLast) continue;
     if (out.bytes == 0) out.site = holding.stack, out.step = holding.born_step;
+    out.stacks.push_back(holding.stack);
     out.bytes += holding.bytes;
     out.blocks += holding.blocks;
   }
@@ -133,9 +135,10 @@ Finding finding_of(const ProcessAnalysis& analysis, const Meeting& meeting, cons
   finding.bytes = static_cast<std::int64_t>(states.bytes);
   finding.certain = analysis.losses.total() == 0;
   finding.site = states.site;
+  finding.stacks = states.stacks;
   const std::string of = sized(states.bytes) + times_parameters(analysis, states.bytes);
   const auto step = static_cast<std::int64_t>(meeting.step);
-  finding.title = fmt::format("the states of {} came in step {}: {}", optimizer_of(analysis),
+  finding.title = fmt::format("the optimizer states of {} came in step {}: {}", optimizer_of(analysis),
                               static_cast<std::int64_t>(states.step), of);
   finding.evidence = {
       fmt::format("{} bytes in {} tensors, made by the optimizer in step {}, of {} bytes of tensors",

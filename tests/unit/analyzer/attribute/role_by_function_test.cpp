@@ -29,6 +29,21 @@ TEST(RoleByFunction, BackwardDoesNotMakeWhatItsForwardCallMade) {
   EXPECT_EQ(makers.role(format::StackId{backward}), Role::unknown);
 }
 
+// The recorder labels states when the step returns. A process that dies in it has these tensors without a
+// label.
+TEST(RoleByFunction, StatesAreMadeByTheInitOfAnOptimizersGroup) {
+  const tests::Scratch scratch;
+  Builder builder;
+  const std::uint32_t user = builder.python_frame("main", "/home/u/train.py", 3, 0);
+  const std::uint32_t step = builder.python_frame("Adam.step", "/l/torch/optim/adam.py", 241, user);
+  const std::uint32_t states = builder.python_frame("Adam._init_group", "/l/torch/optim/adam.py", 178, step);
+  const std::uint32_t update = builder.python_frame("_single_tensor_adam", "/l/torch/optim/adam.py", 400, step);
+  const trace::Trace trace = written(builder, scratch);
+  Makers makers(trace);
+  EXPECT_EQ(makers.role(format::StackId{states}), Role::optimizer_state);
+  EXPECT_EQ(makers.role(format::StackId{update}), Role::unknown) << "a temporary";
+}
+
 TEST(RoleByLibrary, BackwardDoesNotAskForWhatItsForwardCallAskedFor) {
   const tests::Scratch scratch;
   Builder builder;

@@ -107,6 +107,12 @@ struct Failure {
   std::uint64_t free = kNotSaid, total = kNotSaid; // of a device; of the host: of its resource limit
   std::uint64_t times = 1; // equal ones of the thread, each soon after the one before: the first stands for all
   format::Stamp last = 0;  // stamp of the last of them
+
+  // True if a file of shared memory found no room in its file system, which is /dev/shm in most programs.
+  bool is_shm_full() const { return kind == format::Kind::shm && code == kNoSpace; }
+
+ private:
+  static constexpr std::uint32_t kNoSpace = 28; // ENOSPC of Linux
 };
 
 // ns, on the host. CPython tries an arena for each object, also while it prints the error and ends. On a

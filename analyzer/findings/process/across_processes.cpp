@@ -30,6 +30,11 @@ bool of_import(const symbols::Site& site) {
   });
 }
 
+void note_shm_size(const ProcessAnalysis& analysis, std::uint64_t& bytes) {
+  const auto& machine = analysis.trace->samples().machine();
+  if (machine && machine->shm_size != trace::kNotSaid) bytes = machine->shm_size;
+}
+
 std::string place_key(const symbols::Site& site) {
   return site.where + "\n" + site.caller;
 }
@@ -61,9 +66,7 @@ void JobFindings::add_parent(ProcessAnalysis& analysis) {
   family.has_parent = true;
   family.whole = family.whole && analysis.losses.coarsened == 0;
   family.parents_peak = analysis.account.peaks.at(0).live.bytes;
-  if (const auto& machine = analysis.trace->samples().machine();
-      machine && machine->shm_size != trace::kNotSaid)
-    family.shm_size = machine->shm_size;
+  note_shm_size(analysis, family.shm_size);
   for (const replay::SharedFlow& flow : replay::shared_flows(*analysis.trace).deaths)
     family.flows.push_back({flow.stamp, -static_cast<std::int64_t>(flow.bytes)});
 }
@@ -76,7 +79,49 @@ void JobFindings::add_worker(ProcessAnalysis& analysis) {
   const replay::SharedFlows flows = replay::shared_flows(*analysis.trace);
   for (const replay::SharedFlow& flow : flows.births)
     family.flows.push_back({flow.stamp, static_cast<std::int64_t>(flow.bytes)});
+  add_refused(analysis, family);
   if (const auto batches = batches_of(*analysis.trace, flows.births)) add_kept(analysis, family, *batches);
+}
+
+void JobFindings::add_refused(ProcessAnalysis& analysis, SiblingFlows& family) {
+  for (const trace::Failure& failure : analysis.trace->samples().failures()) {
+    if (!failure.is_shm_full()) continue;
+    family.refusals += failure.times;
+    note_shm_size(analysis, family.shm_size);
+    if (failure.asked <= family.refused.bytes) continue;
+    family.refused = {failure.asked, "", nullptr};
+    if (failure.stack == format::StackId{}) continue;
+    const symbols::Site& site = analysis.symbolizer->site(failure.stack);
+    family.refused.line = site.own_line;
+    family.refused.site = symbols::keep(site);
+  }
+}
+
+JobFinding JobFindings::shm_full_finding(const SiblingFlows& family) {
+  const RefusedFile& largest = family.refused;
+  JobFinding found;
+  found.site = largest.site;
+  Finding& finding = found.finding;
+  finding.id = "shm-full";
+  finding.phase = "data";
+  finding.bytes = static_cast<std::int64_t>(largest.bytes);
+  finding.certain = true;
+  const std::string has = family.shm_size == 0 ? "" : fmt::format(", which has {}", sized(family.shm_size));
+  finding.title = fmt::format("{} of shared memory{} did not fit into /dev/shm{}", sized(largest.bytes),
+                              largest.line.empty() ? "" : " at " + largest.line, has);
+  finding.evidence = {
+      fmt::format("{} files of shared memory of {} workers found no room (ENOSPC), the largest of "
+                  "{} bytes",
+                  family.refusals, family.workers, largest.bytes)};
+  if (family.shm_size != 0) finding.evidence.push_back(fmt::format("/dev/shm has {} bytes", family.shm_size));
+  finding.sentences = {
+      "The batches of workers go to their parent through /dev/shm, and all that wait there count.",
+      "Without workers, nothing goes through it."};
+  finding.remedy =
+      "a larger /dev/shm (docker run --shm-size, a memory-backed emptyDir), fewer workers or a smaller "
+      "prefetch_factor";
+  finding.no_remedy = "a higher memory limit: the size of /dev/shm is a limit of its own";
+  return found;
 }
 
 void JobFindings::add_kept(ProcessAnalysis& analysis, SiblingFlows& family, const replay::BatchSpan& batches) {
@@ -227,12 +272,17 @@ std::vector<JobFinding> JobFindings::find() const {
   rank_copies_.find(out);
   wrong_device_.find(out);
   for (const auto& [pid, family] : families_) {
-    prefetch(family, out);
+    if (family.refusals != 0)
+      out.push_back(shm_full_finding(family));
+    else
+      prefetch(family, out);
     copies(family, out);
     if (auto copied = find_copied(family.forked)) out.push_back({std::move(*copied), nullptr});
   }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const JobFinding& a, const JobFinding& b) { return a.finding.bytes > b.finding.bytes; });
+  std::stable_sort(out.begin(), out.end(), [](const JobFinding& a, const JobFinding& b) {
+    const auto stops = [](const JobFinding& one) { return one.finding.id == "shm-full"; };
+    return stops(a) != stops(b) ? stops(a) : a.finding.bytes > b.finding.bytes;
+  });
   return out;
 }
 

@@ -23,11 +23,12 @@ class JobFindings {
   // the flows of shared memory worth its time.
   void add(ProcessAnalysis& analysis, const Findings& own, bool workers);
 
-  // Returns five kinds of findings. `loader-prefetch`: bytes that workers had put into shared memory and their
-  // parent had not yet freed. They took 64 MiB and a fifth of the parent's peak, or half of /dev/shm.
-  // `worker-copies`: at least two workers of one parent hold blocks of one place in the program at the end of
-  // their batches, and held three fifths of them since the middle: less would be a leak. Each worker made them
-  // itself: at least 32 MiB, and about equally much in each.
+  // Returns six kinds of findings. `shm-full`, first: a file of shared memory of a worker found no room in
+  // /dev/shm, and the worker went on to report that. `loader-prefetch`, only without it: bytes that workers had
+  // put into shared memory and their parent had not yet freed. They took 64 MiB and a fifth of the parent's
+  // peak, or half of /dev/shm. `worker-copies`: at least two workers of one parent hold blocks of one place in
+  // the program at the end of their batches, and held three fifths of them since the middle: less would be a
+  // leak. Each worker made them itself: at least 32 MiB, and about equally much in each.
   // `copy-on-write-growth`: see find_copied(). `rank-copies`: see RankCopies. `wrong-device`: see WrongDevice.
   std::vector<JobFinding> find() const;
 
@@ -39,6 +40,11 @@ class JobFindings {
     std::uint64_t blocks = 0;
     std::shared_ptr<const symbols::Site> site;
   };
+  struct RefusedFile { // the largest file that found no room
+    std::uint64_t bytes = 0;
+    std::string line; // "" without a stack
+    std::shared_ptr<const symbols::Site> site;
+  };
   struct SiteFlow {
     format::Stamp stamp;
     std::int64_t bytes; // negative: freed
@@ -47,6 +53,8 @@ class JobFindings {
     std::vector<SiteFlow> flows;
     std::map<std::string, std::vector<SitePlace>> kept; // by place, one entry for each worker that has it
     std::vector<OfParent> forked;                       // each worker's share of the parent's pages
+    RefusedFile refused;
+    std::uint64_t refusals = 0; // files of all workers that found no room
     std::size_t workers = 0;
     std::int64_t parents_peak = 0;
     std::uint64_t shm_size = 0;
@@ -58,6 +66,8 @@ class JobFindings {
   void add_worker(ProcessAnalysis& analysis);
   static void add_kept(ProcessAnalysis& analysis, SiblingFlows& family, const replay::BatchSpan& batches);
   void add_parent(ProcessAnalysis& analysis);
+  static void add_refused(ProcessAnalysis& analysis, SiblingFlows& family);
+  static JobFinding shm_full_finding(const SiblingFlows& family);
   struct Ahead { // the most that was in shared memory at once
     std::int64_t bytes = 0;
     std::int64_t largest = 0; // block size that has most of these bytes

@@ -16,6 +16,7 @@ struct Survived {
   const trace::Failure* largest = nullptr;
 };
 
+// Files that found no room in /dev/shm are a finding of the job if it has workers: see across_processes.h.
 bool is_lack_of_memory(const trace::Failure& failure) {
   return !failure.no_access && (failure.map_flags & MAP_HUGETLB) == 0;
 }
@@ -52,7 +53,7 @@ Findings find_survived(const ProcessAnalysis& analysis) {
   const trace::Failure* const fatal = analysis.death ? analysis.death->failure : nullptr;
   std::map<unsigned, Survived> of;
   for (const trace::Failure& failure : analysis.trace->samples().failures()) {
-    if (!is_lack_of_memory(failure)) continue;
+    if (!is_lack_of_memory(failure) || (analysis.kind == "worker" && failure.is_shm_full())) continue;
     if (fatal != nullptr && failure.stamp >= fatal->stamp) continue; // no program went on after it
     Survived& survived = of[failure.memory];
     survived.number += failure.times;

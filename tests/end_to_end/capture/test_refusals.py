@@ -8,7 +8,7 @@ import harness
 import rawtrace
 
 GIB = 1 << 30
-ENOMEM = 12
+ENOMEM, ENOSPC = 12, 28
 OVERFLOW = (1 << 64) - 1  # more bytes than an address space has
 MAP_PRIVATE_ANONYMOUS = 0x22
 
@@ -57,6 +57,21 @@ class Refusals(harness.Case):
             left, limit = failure[7:]
             self.assertEqual(limit, GIB, "RLIMIT_AS")
             self.assertTrue(0 < limit - left < 100 << 20, left)
+
+    def test_shared_memory_without_room(self):
+        """Only files of the full file system are refused; a call on no file is the caller's mistake."""
+        command = [sys.executable, harness.program("full_shm.py")]
+        bare = self.bare(command)
+        if bare.returncode != 0:
+            self.skipTest("no mount namespace")
+        done = self.run_in("traced", command, self.environment(**harness.RECORD_ALL))
+        self.assertEqual((done.stdout, done.stderr, done.returncode), (bare.stdout, bare.stderr, 0))
+        [path] = self.trace_files()
+        found = [failure for failure in failures(path) if failure[1] == "shm"]
+        self.assertEqual([failure[:5] for failure in found],
+                         [(size << 20, "shm", 0, ENOSPC, 0) for size in (16, 32, 32)])
+        for failure in found:
+            self.assertNotEqual(failure[5], 0, "a stack")
 
     def test_memory_error(self):
         """A MemoryError of Python: a tensor-sized array that fails after one that succeeds."""

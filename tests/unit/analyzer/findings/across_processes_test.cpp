@@ -116,6 +116,42 @@ TEST(WorkerCopies, OfOneWorkerAreNone) {
       found([](Worker& worker) { worker.read(kItems).batches(60).builder.end("data").exit(0); }, 1).empty());
 }
 
+// Two files of 24 MiB fit into 64 MiB; the third does not.
+void refuse(Worker& worker, std::uint64_t bytes, std::uint32_t code = 28) {
+  worker.builder.put(tests::EventType::failure, static_cast<std::uint8_t>(tests::Kind::shm), 0,
+                     {bytes, code, worker.makes, 0, format::kNotSaid, format::kNotSaid});
+}
+
+TEST(FullSharedMemory, IsWhatAWorkersFileDidNotFitInto) {
+  const std::vector<JobFinding> findings = found([](Worker& worker) {
+    refuse(worker, 24 * kMiB);
+    worker.builder.end("data").exit(0);
+  });
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].finding.id, "shm-full");
+  EXPECT_EQ(findings[0].finding.bytes, static_cast<std::int64_t>(24 * kMiB));
+  EXPECT_NE(findings[0].finding.title.find("24.00 MiB of shared memory at train.py:9"), std::string::npos)
+      << findings[0].finding.title;
+}
+
+TEST(FullSharedMemory, LeadsBeforeLargerCopies) {
+  const std::vector<JobFinding> findings = found([](Worker& worker) {
+    worker.read(kItems).batches(60);
+    refuse(worker, 4 * kMiB);
+    worker.builder.end("data").exit(0);
+  });
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[0].finding.id, "shm-full");
+  EXPECT_EQ(findings[1].finding.id, "worker-copies");
+}
+
+TEST(FullSharedMemory, IsNotAnotherError) {
+  EXPECT_TRUE(found([](Worker& worker) {
+                refuse(worker, 24 * kMiB, 12);
+                worker.builder.end("data").exit(0);
+              }).empty());
+}
+
 TEST(CopiedPages, AreThoseAfterTheFirstLedger) {
   const auto finding = find_copied({{150 * kMiB, 100 * kMiB, 4 * kMiB}, {160 * kMiB, 90 * kMiB, 6 * kMiB}});
   ASSERT_TRUE(finding);

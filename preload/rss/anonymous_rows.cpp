@@ -120,6 +120,11 @@ void AnonymousRows::flush() {
 
 void AnonymousRows::hole(std::uint64_t start, std::uint64_t end) {
   const bool of_heap = heap_.holds(start);
+  if (of_heap && end > heap_.end) {
+    hole(start, heap_.end);
+    hole(heap_.end, end);
+    return;
+  }
   if (of_heap) heap_holes_ += end - start;
   if (holes.full()) flush();
   holes.add(start, end, of_heap);
@@ -143,8 +148,7 @@ bool AnonymousRows::look_at_pages(const Mapping& one, Pages& pages, const Turn& 
   for (PageRun run; pages.next(&run);) {
     if (run.start > at_) hole(at_, run.start);
     at_ = run.end;
-    if (const AddressBounds heap = heap_within(one, run.start, run.end); heap.end != 0)
-      heap_ = {heap_.end == 0 ? heap.start : heap_.start, heap.end};
+    if (const AddressBounds heap = heap_within(one, run.start, run.end); heap.end != 0) heap_ = heap;
     anonymous_ += run.end - run.start;
     for (const NotedRange& range : allocator_ranges())
       allocator_pages_ += overlap({range.start, range.start + range.bytes}, run.start, run.end);

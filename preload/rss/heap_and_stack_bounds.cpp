@@ -39,14 +39,15 @@ bool copy(std::uint64_t start, void* out, std::size_t bytes) {
 }
 
 // Returns the end of the heap at `start`, or 0 if none begins there. Reads struct heap_info of glibc's arena.c,
-// before and since 2.35: {arena, previous, size, writable size}.
+// before and since 2.35: {arena, previous, size, writable size}. A heap that shrank stays writable up to its
+// highest size, but mallinfo2 counts `size` alone: glibc discards the pages behind it by MADV_DONTNEED.
 std::uint64_t heap_end(std::uint64_t start) {
   std::uint64_t info[4];
   if (!copy(start, info, sizeof info)) return 0;
   const std::uint64_t in_first = info[0] % kArenaStep; // the arena lies behind the first heap's info
   const bool sound = in_first >= 32 && in_first <= 128 && (info[1] != 0 || info[0] - in_first == start) &&
                      info[2] % kPage == 0 && info[2] <= info[3] && info[3] <= kArenaStep && info[2] != 0;
-  return sound ? start + info[3] : 0;
+  return sound ? start + info[2] : 0;
 }
 
 // True if glibc's struct pthread is in the page below `end`: it has two pointers to itself. Threads that never
@@ -79,8 +80,7 @@ AddressBounds heap_within(const Mapping& one, std::uint64_t start, std::uint64_t
   for (std::uint64_t at = (start + kArenaStep - 1) & ~(kArenaStep - 1); at < end; at += kArenaStep) {
     const std::uint64_t heap = heap_end(at);
     if (heap == 0) continue;
-    if (out.end == 0) out.start = at;
-    out.end = heap < one.end ? heap : one.end;
+    out = {at, heap < one.end ? heap : one.end};
   }
   return out;
 }

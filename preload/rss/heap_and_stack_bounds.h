@@ -19,8 +19,9 @@ struct AddressBounds {
 // behind its file. `ours`: set to whether the library is memtrace's.
 std::uint64_t library_end(std::uint64_t address, bool* ours);
 
-// Returns the allocator's own pages in an anonymous mapping, if they begin in [start, end), which is resident.
-// Empty bounds: there are none.
+// Returns the last heap of the allocator that begins in [start, end), a resident part of an anonymous mapping.
+// Empty bounds: none begins there. It ends where the allocator's count ends: a heap that shrank has writable
+// pages behind it.
 AddressBounds heap_within(const Mapping& one, std::uint64_t start, std::uint64_t end);
 
 // Returns the stack of a thread in an anonymous mapping; empty bounds: there is none. A stack of glibc begins

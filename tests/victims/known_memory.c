@@ -1,7 +1,7 @@
 // Purpose: takes memory of every kind in known sizes, and prints the figures of the allocator and the kernel.
 // It frees every other of its first blocks, and malloc retains their memory. With the argument `spike`, it only
 // takes 256 MiB and frees them at once. With `zeros`, it reads 100 MiB that it never wrote to, and
-// writes 50 MiB.
+// writes 50 MiB. With `shrunk`, a thread frees the top of its own arena, and every other block below it.
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -64,7 +64,43 @@ static int zeros(void) {
   return 0;
 }
 
+/* Returns the resident bytes of the mapping that contains `address`, as the kernel counts them. */
+static size_t resident_around(const void* address) {
+  FILE* file = fopen("/proc/self/smaps", "r");
+  char line[512];
+  size_t start = 0, end = 0, kib = 0;
+  while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+    if (sscanf(line, "%zx-%zx ", &start, &end) == 2) continue;
+    if ((size_t)address < start || (size_t)address >= end) continue;
+    if (sscanf(line, "Rss: %zu kB", &kib) == 1) break;
+  }
+  if (file != NULL) fclose(file);
+  return kib * 1024;
+}
+
+static void* fill_an_arena(void* blocks) {
+  char** all = blocks;
+  for (int i = 0; i < 96; ++i) memset(all[i] = malloc(MIB / 2), 1, MIB / 2);
+  for (int i = 95; i > 32; --i) free(all[i]); /* the top: glibc discards its pages */
+  for (int i = 0; i < 32; i += 2) free(all[i]);
+  return NULL;
+}
+
+static int shrunk(void) {
+  static char* blocks[96];
+  pthread_t thread;
+  mallopt(M_MMAP_THRESHOLD, 64 * (int)MIB);
+  pthread_create(&thread, NULL, fill_an_arena, blocks);
+  pthread_join(thread, NULL);
+  for (int i = 1; i <= 32; i += i < 31 ? 2 : 1) in_use += malloc_usable_size(blocks[i]);
+  printf("kept %zu\n", resident_around(blocks[1]) - in_use);
+  fflush(stdout);
+  usleep(300000);
+  return 0;
+}
+
 int main(int count, char** arguments) {
+  if (count == 2 && strcmp(arguments[1], "shrunk") == 0) return shrunk();
   if (count == 2) return strcmp(arguments[1], "spike") == 0 ? spike() : zeros();
   static void* deep;
   pthread_t thread;

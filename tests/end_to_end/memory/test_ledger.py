@@ -204,6 +204,13 @@ class Known(LedgerCase):
         one, said = self.check("glibc")
         self.assertAlmostEqual(row(one, "kept by the allocator"), int(said["kept"]), delta=MIB)
 
+    def test_an_arena_that_shrank(self):
+        """glibc discards the freed top of a thread's arena, and no longer counts it as free."""
+        out, process, _ = self.watch([victim("known_memory"), "shrunk"])
+        end = ledger(process, "end")
+        self.assertAlmostEqual(row(end, "kept by the allocator"), int(out.split()[1]), delta=MIB)
+        self.assert_closes(end)
+
     def test_one_arena(self):
         one, said = self.check("one arena")
         self.assertAlmostEqual(row(one, "kept by the allocator"), int(said["kept"]), delta=MIB)

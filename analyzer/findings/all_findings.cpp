@@ -27,6 +27,7 @@
 #include "analyzer/findings/process/leak_per_step.h"
 #include "analyzer/findings/process/orphan_shm.h"
 #include "analyzer/findings/process/resident_memory.h"
+#include "analyzer/findings/process/retention_growth.h"
 #include "analyzer/findings/process/survived_failures.h"
 
 namespace memtrace::report {
@@ -59,6 +60,7 @@ Findings find_in_peaks(ProcessAnalysis& analysis) {
   for (const auto family :
        {find_input_driven, find_states, find_pinned_cache, find_in_devices, find_in_resident, find_orphans})
     append(out, family(analysis));
+  append(out, find_retention_growth(analysis));
   append(out, find_survived(analysis));
   return out;
 }
@@ -70,11 +72,11 @@ bool ends_it(const Finding& finding) {
 
 // Sets the bytes of the finding's blocks at the peak and at the end. A finding whose blocks are not known by
 // their stacks is about the peak, or about the whole process: there its bytes are what it holds. An allocation
-// that failed holds nothing.
+// that failed holds nothing. The site of `retention-growth` is that of blocks that were freed.
 void weigh(const ProcessAnalysis& analysis, Finding& finding) {
   if (ends_it(finding) || finding.id == "allocation-retried") return;
   finding.bytes_at_peak = finding.bytes_at_end = finding.bytes;
-  if (!analysis.account.peaks.contains(finding.memory)) return;
+  if (finding.id == "retention-growth" || !analysis.account.peaks.contains(finding.memory)) return;
   if (!finding.stacks.empty())
     finding.bytes_at_peak =
         bytes_of(alive_at_peak(analysis, leading_peak(analysis, finding.memory)), finding.stacks);
@@ -104,7 +106,8 @@ std::unordered_set<format::StackId> stacks_of(const Findings& findings, const ch
 }
 
 // Removes the causes that another one explains: graphs that no backward uses may grow with each step, and
-// logits or serialized bytes that a step or an event keeps for good are a leak.
+// logits or serialized bytes that a step or an event keeps for good are a leak. A leak leaves free memory between
+// its blocks, and a level that is kept may have grown.
 void remove_explained(Findings& findings) {
   const auto remove = [&findings](const char* id, const std::unordered_set<format::StackId>& explained) {
     std::erase_if(findings, [&](const Finding& one) { return one.id == id && shares_a_stack(one, explained); });
@@ -115,6 +118,15 @@ void remove_explained(Findings& findings) {
   remove("loss-logits", stacks_of(findings, "leak-per-step"));
   const std::unordered_set<format::StackId> by_events = stacks_of(findings, "leak-per-event");
   for (const char* id : {"loss-logits", "serialize-in-memory"}) remove(id, by_events);
+  const auto is_in_host = [&findings](const char* id) {
+    return std::any_of(findings.begin(), findings.end(),
+                       [id](const Finding& one) { return one.id == id && one.memory == 0; });
+  };
+  const auto remove_all = [&findings](const char* id) {
+    std::erase_if(findings, [id](const Finding& one) { return one.id == id; });
+  };
+  if (is_in_host("leak-per-step") || is_in_host("leak-per-event")) remove_all("retention-growth");
+  if (is_in_host("retention-growth")) remove_all("allocator-retention");
 }
 
 } // namespace

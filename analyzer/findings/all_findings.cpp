@@ -44,6 +44,11 @@ bool shares_a_stack(const Finding& finding, const std::unordered_set<format::Sta
                      [&](format::StackId one) { return stacks.contains(one); });
 }
 
+bool contains(const Findings& findings, const char* id, replay::MemoryId memory) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [&](const Finding& one) { return one.id == id && one.memory == memory; });
+}
+
 Findings find_in_peaks(ProcessAnalysis& analysis) {
   PeakCandidates candidates;
   for (const auto propose :
@@ -57,6 +62,7 @@ Findings find_in_peaks(ProcessAnalysis& analysis) {
   append(candidates, std::move(of_events.each));
   append(candidates, measure_leaks(analysis, leaks));
   Findings out = judge_together(analysis, candidates);
+  if (!contains(out, "parameter-copy", 0)) append(out, find_host_copy(analysis));
   for (const auto family :
        {find_input_driven, find_states, find_pinned_cache, find_in_devices, find_in_resident, find_orphans})
     append(out, family(analysis));
@@ -118,15 +124,12 @@ void remove_explained(Findings& findings) {
   remove("loss-logits", stacks_of(findings, "leak-per-step"));
   const std::unordered_set<format::StackId> by_events = stacks_of(findings, "leak-per-event");
   for (const char* id : {"loss-logits", "serialize-in-memory"}) remove(id, by_events);
-  const auto is_in_host = [&findings](const char* id) {
-    return std::any_of(findings.begin(), findings.end(),
-                       [id](const Finding& one) { return one.id == id && one.memory == 0; });
-  };
   const auto remove_all = [&findings](const char* id) {
     std::erase_if(findings, [id](const Finding& one) { return one.id == id; });
   };
-  if (is_in_host("leak-per-step") || is_in_host("leak-per-event")) remove_all("retention-growth");
-  if (is_in_host("retention-growth")) remove_all("allocator-retention");
+  if (contains(findings, "leak-per-step", 0) || contains(findings, "leak-per-event", 0))
+    remove_all("retention-growth");
+  if (contains(findings, "retention-growth", 0)) remove_all("allocator-retention");
 }
 
 } // namespace

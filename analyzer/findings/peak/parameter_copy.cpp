@@ -3,10 +3,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "analyzer/explain/block_owner.h"
+#include "analyzer/explain/leading_peak.h"
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/findings/common/finding_at_peak.h"
 #include "analyzer/replay/wrapping_sum.h"
@@ -74,7 +77,72 @@ void propose_copy_in(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates&
   }
 }
 
+// Returns the GPU that has the most of the parameters, if the GPUs together have them all, else nullopt.
+std::optional<MemoryId> gpu_of_parameters(const ProcessAnalysis& analysis, std::uint64_t parameters) {
+  std::uint64_t sum = 0, most = 0;
+  std::optional<MemoryId> out;
+  for (const auto& [memory, peaks] : analysis.account.peaks) {
+    if (memory == 0) continue;
+    std::uint64_t bytes = 0;
+    for (const replay::Holding& one : analysis.set({memory, Measure::tensor, peaks.tensor.at}))
+      if (one.role == replay::Role::parameter) bytes += static_cast<std::uint64_t>(one.bytes);
+    sum += bytes;
+    if (bytes > most) out = memory;
+    most = std::max(most, bytes);
+  }
+  return sum >= parameters - parameters / kAlike ? out : std::nullopt;
+}
+
+// The instant at which a copy on the host matters: its peak if that is in a step, else the end.
+struct HostInstant {
+  const replay::Holdings& alive;
+  replay::Step step;
+};
+
+HostInstant host_instant(const ProcessAnalysis& analysis) {
+  const replay::Peak& peak = analysis.account.peaks.at(0).live;
+  const LeadingPeak leading{.memory = 0, .measure = Measure::live};
+  if (peak.step != replay::Step::none && !peak.bucket) return {alive_at_peak(analysis, leading), peak.step};
+  return {alive_at_end(analysis, leading), analysis.account.last_step};
+}
+
+Finding host_copy(const ProcessAnalysis& analysis, MemoryId gpu, const std::string& line,
+                  const SiteTotals& copy) {
+  Finding finding;
+  finding.id = "parameter-copy";
+  finding.memory = 0;
+  finding.phase = copy.phase;
+  finding.certain = analysis.losses.total() == 0;
+  set_blocks(finding, copy);
+  finding.title =
+      fmt::format("A state dict of {}{} is still held on the host, at {}, and the model is on {}",
+                  sized(copy.bytes), times_parameters(analysis, copy.bytes), line, memory_name(gpu));
+  finding.evidence = {fmt::format("{} bytes in {} tensors on the host that were read from a checkpoint",
+                                  copy.bytes, copy.blocks),
+                      fmt::format("the parameters on GPUs have {} bytes", analysis.facts().parameters->bytes)};
+  finding.sentences = {"Training has begun, and no step needs the copy on the host."};
+  finding.remedy = fmt::format(
+      "del the state dict once it is loaded: -{} of the host while it trains; or torch.load(file, mmap=True), "
+      "whose pages the kernel can reclaim",
+      sized(copy.bytes));
+  finding.no_remedy = "torch.cuda.empty_cache(): the copy is not on the GPU";
+  return finding;
+}
+
 } // namespace
+
+Findings find_host_copy(ProcessAnalysis& analysis) {
+  const auto& parameters = analysis.facts().parameters;
+  if (!parameters || analysis.account.last_step == replay::Step::none) return {};
+  const std::optional<MemoryId> gpu = gpu_of_parameters(analysis, parameters->bytes);
+  if (!gpu || !analysis.account.peaks.contains(0)) return {};
+  const HostInstant at = host_instant(analysis);
+  Findings out;
+  for (const auto& [line, copy] : state_dicts(analysis, at.alive))
+    if (copy.step < at.step && as_large(copy.bytes, parameters->bytes))
+      out.push_back(host_copy(analysis, *gpu, line, copy));
+  return out;
+}
 
 PeakCandidates propose_parameter_copy(ProcessAnalysis& analysis) {
   return in_each_memory(analysis, propose_copy_in);

@@ -91,12 +91,15 @@ void weigh(const ProcessAnalysis& analysis, Finding& finding) {
                                      finding.stacks.empty() ? std::vector{finding.site} : finding.stacks);
 }
 
-// Puts first what ended the process, then the causes, largest first, then facts. At a death, the bytes at the
-// death count, else those at the peak.
+// Puts first what ended the process, then the causes, largest first, then facts. Memory that was never touched
+// is the last of these, because no limit counts it. At a death, the bytes at the death count, else those at the
+// peak.
 void put_in_order(Findings& findings, bool died) {
   std::stable_sort(findings.begin(), findings.end(), [died](const Finding& a, const Finding& b) {
     const auto held = [died](const Finding& one) { return died ? one.bytes_at_end : one.bytes_at_peak; };
-    const auto place = [](const Finding& one) { return std::tuple(!ends_it(one), states_a_fact(one)); };
+    const auto place = [](const Finding& one) {
+      return std::tuple(!ends_it(one), states_a_fact(one), one.id == "reserved-not-resident");
+    };
     if (place(a) != place(b)) return place(a) < place(b);
     return held(a) != held(b) ? held(a) > held(b) : a.id < b.id;
   });

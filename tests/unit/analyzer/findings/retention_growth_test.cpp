@@ -101,6 +101,26 @@ TEST_F(RetentionGrowth, NoneIfItFallsBetween) {
   EXPECT_TRUE(findings().empty());
 }
 
+// Not about the allocator, but from the same ledgers.
+TEST_F(RetentionGrowth, WhatWasNeverTouchedComesAfterPagesOfFiles) {
+  b.birth(kSpace, 2048 * kMiB, Kind::mmap_anon);
+  const auto row = [&](format::LedgerRow which, std::uint64_t resident, std::uint64_t given) {
+    b.put(EventType::sample_resident, 0,
+          static_cast<std::uint16_t>(static_cast<unsigned>(which) << format::kRowShift), {resident, given, 1});
+  };
+  for (int i = 0; i < 8; ++i) {
+    ledger(400 * kMiB);
+    row(format::LedgerRow::files, 400 * kMiB, 400 * kMiB);
+    row(format::LedgerRow::anonymous, 0, 2048 * kMiB);
+  }
+  b.exit(0);
+  write(".memtrace", b.bytes());
+  std::vector<std::string> ids;
+  for (const report::Finding& one : report::find(analysis())) ids.push_back(one.id);
+  EXPECT_EQ(
+      ids, (std::vector<std::string>{"allocator-retention", "page-cache-not-memory", "reserved-not-resident"}));
+}
+
 TEST_F(RetentionGrowth, RangesThatWereFreedAndNotUsedAgain) {
   b.on(1);
   const format::Stamp half = b.now();

@@ -125,6 +125,7 @@ class Launcher(deaths.Case):
         of_one = self.postmortem_text("--rank", "1")
         self.assertTrue(of_one.startswith("Killed by torchrun after rank 2 died (certain): not killed for memory."), of_one)
 
+    @harness.only_in_long
     def test_by_the_signals_alone(self):
         """`memtrace run` sees the signals of all ranks. Nothing states who sent them, so it is only likely."""
         self.launch(watch=[harness.COMMAND, "run", "-o", self.out, "--"])
@@ -138,6 +139,7 @@ class Launcher(deaths.Case):
         of_one = self.postmortem_text("--rank", "0")
         self.assertTrue(of_one.startswith("Killed by torchrun after rank 2 died (likely): not killed for memory."), of_one)
 
+    @harness.only_in_long
     def test_a_small_victim_beside_the_largest(self):
         """earlyoom's line names the rank that died first, which is small."""
         self.launch()

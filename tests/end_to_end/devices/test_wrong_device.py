@@ -31,12 +31,14 @@ class WrongDevice(cuda_node.Case):
         text = self.report_text()
         self.assertIn(finding["title"].split(",")[0], " ".join(text.split()))
 
+    @harness.only_in_long
     def test_tensors_before_set_device(self):
         self.assert_stray("early")
 
     def test_a_checkpoint_without_map_location(self):
         self.assert_stray("load")
 
+    @harness.only_in_long
     def test_a_checkpoint_on_the_own_gpu(self):
         findings, own, said = self.findings("own")
         self.assertEqual(said[1]["gpus"][0]["allocated"], 0)

@@ -7,11 +7,11 @@ import harness
 
 # The programs, with the least MiB of tensors of each (`arrays`: of all live bytes): less would prove nothing.
 PROGRAMS = {
-    "mlp_fused_adamw_autocast": 200, "loader": 100, "arrays": 300,
+    "loader": 100, "arrays": 300,
 }
 # More programs, which run only if MEMTRACE_TEST_SETTINGS=all. Each takes 7 to 30 s of CPU time.
 MORE = {
-    "clean.py": {"generate": 100, "averaged": 300, "mlp_sgd": 200, "cnn_adam": 150, "gpt": 200, "lbfgs": 150, "bert": 200,
+    "clean.py": {"mlp_fused_adamw_autocast": 200, "generate": 100, "averaged": 300, "mlp_sgd": 200, "cnn_adam": 150, "gpt": 200, "lbfgs": 150, "bert": 200,
                  "compiled": 100, "encoder_rmsprop_accumulated": 200},
     "clean_more.py": {"gan": 150, "lstm": 200, "distilled": 90, "frozen": 90, "autoencoder": 150, "validated": 150,
                       "mapped": 150, "translated": 200},

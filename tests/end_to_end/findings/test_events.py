@@ -53,6 +53,7 @@ class Events(harness.Case):
         self.assertIn("every 10 steps", leak["title"])
         self.assertEqual(leak["saving"]["bytes"], harness.peak(process, measure="tensor") - tensors)
 
+    @harness.only_in_long
     def test_the_last_evaluation(self):
         self.assertEqual(self.found("last")[1], [])
 

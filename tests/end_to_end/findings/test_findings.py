@@ -75,6 +75,7 @@ class FirstStep(Findings):
         self.assertEqual((finding["bytes"], finding["step"], finding["confidence"]), (64 * MIB, 0, "likely"))
         self.assertIn("still held in step 5", finding["evidence"])
 
+    @harness.only_in_long
     def test_a_copy_in_each_step_or_before(self):
         for how in ("every", "before"):
             with self.subTest(how):
@@ -137,6 +138,7 @@ class Graphs(Findings):
         self.assertLess(truth, harness.peak(process, measure="tensor") * 0.9)
 
 
+    @harness.only_in_long
     def test_a_validation_after_each_step(self):
         """The program counts steps 0 to 13 and validates 4 batches after each. The last of these belong to no step."""
         _, found = self.run_program("validated.py")
@@ -164,6 +166,7 @@ class Serialized(Findings):
                 self.assertLess(finding["bytes"], (least + 0.5) * self.SIZE)
                 self.assert_line(finding, "serialize.py", line)
 
+    @harness.only_in_long
     def test_to_a_file(self):
         for how in ("file", "opened"):
             with self.subTest(how):

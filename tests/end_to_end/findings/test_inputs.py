@@ -29,6 +29,7 @@ class Inputs(harness.Case):
         self.assertEqual(finding["saving"], {"measure": "tensor", "bytes": peak - without})
         self.assertGreater(peak - without, peak / 20)
 
+    @harness.only_in_long
     def test_equal_batches(self):
         self.assertEqual(self.found("equal")[1], [])
 

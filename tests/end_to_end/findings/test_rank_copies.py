@@ -42,22 +42,27 @@ class RankCopies(harness.Case):
         self.assert_copies(finding, said, "rank_data.py:41")
         self.assertIn("map", finding["remedy"])
 
+    @harness.only_in_long
     def test_each_rank_loads_a_checkpoint(self):
         [finding], said = self.findings("state")
         self.assert_copies(finding, said, r"rank_data.py:\d+")
         self.assertIn("torch.load(file, mmap=True)", finding["remedy"])
 
+    @harness.only_in_long
     def test_a_file_that_all_map(self):
         findings, said = self.findings("mapped")
         self.assertTrue(all(truth["private"] < SIZE / 2 for truth in said), said)
         self.assertEqual(findings, [])
 
+    @harness.only_in_long
     def test_one_rank_alone(self):
         self.assertEqual(self.findings("first")[0], [])
 
+    @harness.only_in_long
     def test_a_part_in_each(self):
         self.assertEqual(self.findings("parts")[0], [])
 
+    @harness.only_in_long
     def test_data_parallel_training(self):
         """Parameters, gradients, buckets, optimizer states and batches are in each rank: these are no copies."""
         findings, said = self.findings("train")

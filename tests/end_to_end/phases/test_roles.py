@@ -108,10 +108,12 @@ class BesideTheModel(Case):
         self.assertGreaterEqual(buffer, truth["file"])
         self.assertLess(buffer, 2.2 * truth["file"])
 
+    @harness.only_in_long
     def test_copies_that_are_saved(self):
         truth, process = self.run_copies("snapshot")
         self.assert_roles(peak_of(process)["at_peak"], **truth)
 
+    @harness.only_in_long
     def test_a_checkpoint_written_meanwhile(self):
         truth, process = self.run_copies("async")
         _, rows = tensor_rows(process, 0, "save")

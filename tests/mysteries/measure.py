@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Purpose: runs the corpus, and compares the first screen of memtrace with the first answers of memray and PyTorch.
 
-usage: measure.py [--no-peers] [NAME...]     without a name: all, and docs/mysteries.md is written
-Prints a row for each program. BUILD_DIR: the build to test. memray: scripts/bench --setup.
+usage: measure.py [--no-peers] [NAME...]     these programs; without a name: all
+       measure.py --page                     writes docs/mysteries.md from the newest row of each program
+Prints a row for each program, and keeps it in BUILD_DIR/mysteries.json. memray: scripts/bench --setup.
 """
+import json
 import os
 import sys
 import unittest
@@ -12,16 +14,19 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "end_to_end", "support")]
 
+import harness  # noqa: E402
 import mystery  # noqa: E402
 import peers  # noqa: E402
 from corpus_case import CorpusCase  # noqa: E402
-from known_wrong import KNOWN_WRONG  # noqa: E402
+from known_wrong import KNOWN_WRONG, TWINS_WITH_A_FINDING  # noqa: E402
 
+ROWS = os.path.join(harness.BUILD, "mysteries.json")
 PAGE = os.path.join(ROOT, "docs", "mysteries.md")
 HEAD = """# Public mysteries
 
 Each row is a program of [tests/mysteries](../tests/mysteries/README.md): it repeats the memory use of a public thread in
-which people could not explain it. `tests/mysteries/measure.py` writes this page.
+which people could not explain it. `tests/mysteries/measure.py` runs all, and
+`tests/mysteries/measure.py --page` writes this page.
 
 - **memtrace**: right if the first 24 lines of the report, or of the post-mortem of a killed process, lead with the cause,
   name a line that holds it, and have its figure within 3 %. The program knows the figure by its shapes and sizes, or asks
@@ -53,11 +58,13 @@ def measured(case, with_peers):
         try:
             found = runner.found_in_twin(case)
             twin = "clean" if not found else "got " + ", ".join(found)
+            if found and case.name in TWINS_WITH_A_FINDING:
+                twin += f" ({TWINS_WITH_A_FINDING[case.name]})"
         except (unittest.SkipTest, AssertionError) as why:
             twin = "not run: " + " ".join(str(why).split())[:120]
     finally:
         runner.doCleanups()
-    answers = [peers.memray(case), peers.pytorch(case)] if with_peers else ["", ""]
+    answers = [peers.memray(case), peers.pytorch(case)] if with_peers else ["not run", "not run"]
     return [case.name, case.fields["Thread"], case.finding, size, answer, twin, *answers]
 
 
@@ -79,23 +86,46 @@ def page(rows):
     return head + "\n".join(lines)
 
 
+def stored_rows():
+    """Returns the newest rows that were kept: cells by program."""
+    if not os.path.exists(ROWS):
+        return {}
+    with open(ROWS, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def keep(name, cells):
+    rows = {**stored_rows(), name: cells}
+    with open(ROWS, "w", encoding="utf-8") as file:
+        json.dump(rows, file, indent=1)
+
+
+def write_page(cases):
+    rows = stored_rows()
+    missing = [case.name for case in cases if case.name not in rows]
+    if missing:
+        sys.exit(f"measure.py: no row of {', '.join(missing)} in {ROWS}: run them first")
+    with open(PAGE, "w", encoding="utf-8") as file:
+        file.write(page([(case, rows[case.name]) for case in cases]))
+
+
 def main():
     words = sys.argv[1:]
     if words[:1] in (["-h"], ["--help"]):
         sys.exit(__doc__.strip())
+    if words == ["--page"]:
+        write_page(mystery.all_mysteries())
+        return
     with_peers = "--no-peers" not in words
     names = [word for word in words if word != "--no-peers"]
     cases = [case for case in mystery.all_mysteries() if not names or case.name in names]
     unknown = set(names) - {case.name for case in cases}
     if unknown:
         sys.exit(f"measure.py: no program {', '.join(sorted(unknown))} in {mystery.PROGRAMS}")
-    rows = []
     for case in cases:
-        rows.append((case, measured(case, with_peers)))
-        print(row(rows[-1][1]), flush=True)
-    if not names:
-        with open(PAGE, "w", encoding="utf-8") as file:
-            file.write(page(rows))
+        cells = measured(case, with_peers)
+        keep(case.name, cells)
+        print(row(cells), flush=True)
 
 
 if __name__ == "__main__":

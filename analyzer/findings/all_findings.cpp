@@ -115,8 +115,8 @@ std::unordered_set<format::StackId> stacks_of(const Findings& findings, const ch
 }
 
 // Removes the causes that another one explains: graphs that no backward uses may grow with each step, and
-// logits or serialized bytes that a step or an event keeps for good are a leak. A leak leaves free memory between
-// its blocks, and a level that is kept may have grown.
+// logits or serialized bytes that a step or an event keeps for good are a leak. A leak leaves free memory
+// between its blocks, and a level that is kept may have grown.
 void remove_explained(Findings& findings) {
   const auto remove = [&findings](const char* id, const std::unordered_set<format::StackId>& explained) {
     std::erase_if(findings, [&](const Finding& one) { return one.id == id && shares_a_stack(one, explained); });

@@ -57,7 +57,7 @@ class EventPass : public Observer {
  private:
   // Ends an event of a counted phase here, if the last one ended before.
   void end_event(std::size_t phase) {
-    const CountedPhase& counted = question_.counted[phase];
+    const RecurringOccurrence& counted = question_.counted[phase];
     if (now_ <= counted.from || now_ > counted.until) return;
     if (ends_[phase].empty() || ends_[phase].back() < now_) ends_[phase].push_back(now_);
   }

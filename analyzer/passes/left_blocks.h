@@ -11,7 +11,7 @@ namespace memtrace::replay {
 
 // A phase whose occurrences are the events. The blocks that are born in it, or in a phase below it, are those
 // of the event. Events outside of (from, until] do not count.
-struct CountedPhase {
+struct RecurringOccurrence {
   PathId path = PathId::other;
   trace::Ordinal from = 0;
   trace::Ordinal until = 0; // the instant to look at live blocks: just after this event
@@ -21,7 +21,7 @@ struct CountedPhase {
 // For all other blocks, the event is the step of their birth.
 struct LeftQuestion {
   std::map<MemoryId, trace::Ordinal> until; // the instant to look at live blocks, for each memory in question
-  std::vector<CountedPhase> counted;
+  std::vector<RecurringOccurrence> counted;
 };
 
 struct LeftBlock {

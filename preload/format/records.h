@@ -90,7 +90,7 @@ inline constexpr std::uint16_t kReleased = 8; // a range death without a matchin
 inline constexpr std::uint16_t kSampled =
     16;                                     // a small block that the flows contain; the record gives its stack
 inline constexpr std::uint16_t kArena = 32; // birth of a mapping that Python made for its small objects
-inline constexpr std::uint16_t kCollected = 64; // death in a collection of Python's garbage
+inline constexpr std::uint16_t kCollected = 64;  // death in a collection of Python's garbage
 inline constexpr std::uint16_t kMemoryShift = 8; // high byte: memory, 0 host, n device n-1
 // The most `displaced` records, and the most `early_death` records, of a snapshot. A reader searches all of
 // them at each death: with 100,000 it took more than a minute.

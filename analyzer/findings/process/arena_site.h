@@ -1,7 +1,7 @@
 // Purpose: the site of Python's arenas.
 #pragma once
 
-#include "analyzer/symbols/symbolizer.h"
+#include "analyzer/explain/process_analysis.h"
 
 namespace memtrace::report {
 

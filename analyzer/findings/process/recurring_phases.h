@@ -19,7 +19,7 @@ struct RecurringPhases {
   // steps, ascending. If the steps are too few for `leak-per-step`, in any number of them.
   std::map<replay::PathId, std::vector<std::int64_t>> steps;
   // Other phases that a program begins on purpose: save, load, generate, marks. Their occurrences are counted.
-  std::vector<replay::CountedPhase> counted;
+  std::vector<replay::RecurringOccurrence> counted;
 };
 
 // `least_growth`: a phase whose occurrences together left less in each memory is not counted, in bytes.

@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "analyzer/findings/all_findings.h"
 #include "builder.h"
 #include "tests/unit/sizes.h"
 
@@ -59,7 +60,7 @@ std::vector<JobFinding> found(const std::function<void(Worker&)>& run, int worke
     auto trace = std::make_unique<trace::Trace>(scratch.file("t.memtrace"));
     ProcessEnd end = read_end(*trace);
     const auto analysis = analyze_process(std::move(trace), "worker", std::move(end), Options{});
-    findings.add(*analysis, true);
+    findings.add(*analysis, find(*analysis), true);
   }
   return findings.find();
 }

@@ -70,6 +70,7 @@ bool stands_out(const replay::Peak& peak, const std::map<Step, std::int64_t>& pe
   if (peak.bucket || own == peaks.end() || own->second != peak.bytes) return false;
   if (static_cast<std::int64_t>(peaks.size()) < kFewestSteps) return false;
   std::vector<std::int64_t> sorted;
+  sorted.reserve(peaks.size());
   for (const auto& [step, bytes] : peaks) sorted.push_back(bytes);
   std::sort(sorted.begin(), sorted.end());
   return worthwhile(replay::wrapping_sub(peak.bytes, sorted[(sorted.size() - 1) / 2]), peak.bytes);

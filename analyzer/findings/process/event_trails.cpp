@@ -42,8 +42,9 @@ PathId phase_beside(const EventTrail& trail, const RecurringPhases& phases) {
   PathId out = PathId::other;
   std::size_t rarest = ~std::size_t{0};
   if (trail.born_in_update) return out;
-  for (const auto& [path, steps] : phases.steps) {
-    const bool all = std::all_of(trail.bytes.begin(), trail.bytes.end(), [&](const auto& event) {
+  for (const auto& [path, with_it] : phases.steps) {
+    const auto& steps = with_it; // clang 14 refuses the capture of a structured binding
+    const bool all = std::all_of(trail.bytes.begin(), trail.bytes.end(), [&steps](const auto& event) {
       return std::binary_search(steps.begin(), steps.end(), event.first);
     });
     if (all && steps.size() < rarest) rarest = steps.size(), out = path;

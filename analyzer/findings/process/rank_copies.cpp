@@ -158,11 +158,11 @@ JobFinding RankCopies::finding_of(const std::string& line,
   finding.certain = false; // the trace does not show that the content is the same in each
   finding.bytes_at_peak = finding.bytes_at_end = finding.bytes;
   finding.title =
-      fmt::format("{}: {} in each of {} ranks, {} together", line, sized(first.bytes), ranks, sized(together));
+      fmt::format("{}: {} in each of {} ranks, {} together", line, size(first.bytes), ranks, size(together));
   if (hosts.size() > 1) finding.title += fmt::format(" on {} hosts", hosts.size());
   finding.sentences = {
       fmt::format("The ranks of a host made the same size at the same line, so {} may be copies.",
-                  sized(finding.bytes)),
+                  size(finding.bytes)),
       "The data are not compared: if each rank holds a part of its own, nothing is held twice."};
   finding.remedy =
       first.checkpoint
@@ -170,7 +170,7 @@ JobFinding RankCopies::finding_of(const std::string& line,
             "alone, build the model under torch.device(\"meta\") in the others, and broadcast"
           : "load it in one rank of each host and share it: a file that the ranks map "
             "(numpy.load(file, mmap_mode=\"r\"), torch.load(file, mmap=True)), or a tensor in shared memory";
-  finding.remedy += fmt::format(": -{}", sized(finding.bytes));
+  finding.remedy += fmt::format(": -{}", size(finding.bytes));
   finding.no_remedy = "a smaller batch: the ranks hold this besides their batches";
   return found;
 }

@@ -62,7 +62,7 @@ struct CgroupState {
 
 // The statement of an orchestrator about a container or a job step, or of a parent about a process.
 struct Statement {
-  std::string source; // "pod", "sacct", "memtrace run"
+  std::string source; // "pod", "sacct", "torchrun"
   std::string who;    // "pod train-0, container main"; "job step 123.0"; "pid 7081"
   // the process that it is about, with the pid that the trace has; 0: all processes in the container or step
   std::uint64_t pid = 0;

@@ -166,7 +166,9 @@ void statements(const std::vector<Subject>& subjects, std::vector<Witness>& witn
       if (best == nullptr || rank(statement) > rank(*best)) best = &statement;
     }
     witnesses[i].statement = best;
-    if (best != nullptr && witnesses[i].kill == nullptr && (subjects.size() == 1 || best->pid != 0))
+    // A statement that says only SIGKILL makes the kill of a counter no more certain.
+    const bool decides = witnesses[i].counter == nullptr || (best != nullptr && best->out_of_memory);
+    if (best != nullptr && decides && witnesses[i].kill == nullptr && (subjects.size() == 1 || best->pid != 0))
       witnesses[i].certain = best->ended.unix.has_value();
   }
 }

@@ -55,8 +55,8 @@ void find_launcher_kills(std::vector<Process>& processes) {
     process.end.after = short_name(*failed);
     process.end.certain = false;
     process.end.evidence.push_back(fmt::format(
-        "{}: sends SIGTERM to the other processes when one fails; {} had {} {} before", process.facts.launcher,
-        process.end.after, ended(failed->end), duration(std::max(0.0, ended_after(process, *failed)))));
+        "{}: sends SIGTERM to the other processes when one fails; {} before, {}: {}", process.facts.launcher,
+        duration(std::max(0.0, ended_after(process, *failed))), process.end.after, ended(failed->end)));
   }
 }
 

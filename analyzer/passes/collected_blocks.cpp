@@ -32,7 +32,7 @@ class Collections : public Observer {
     if (bytes < kLeastCollected) return;
     if ((event.flags & format::kCollected) == 0) {
       freed_since_[block.stack] += bytes;
-      freed_at_end_.insert(block.birth);
+      if (event.ordinal > peak_ && block.birth <= peak_) freed_at_end_.insert(block.birth);
       return;
     }
     if (out_.rounds.empty() || block.birth >= out_.rounds.back() || out_.births.size() >= kMostCollected)
@@ -60,7 +60,9 @@ class Collections : public Observer {
 
   void finished() override {
     close();
-    ledger().each_alive([this](const Block& block) { freed_at_end_.insert(block.birth); });
+    ledger().each_alive([this](const Block& block) {
+      if (block.birth <= peak_) freed_at_end_.insert(block.birth);
+    });
   }
 
   CollectedBlocks take() && {
@@ -122,7 +124,8 @@ class Collections : public Observer {
   std::uint64_t collected_ = 0;                                    // bytes, by the present collection
   std::unordered_map<format::StackId, std::uint64_t> freed_;       // bytes that no collection freed
   std::unordered_map<format::StackId, std::uint64_t> freed_since_; // since the last phase began
-  std::unordered_set<trace::Ordinal> freed_at_end_; // births of blocks that died since then, or never
+  std::unordered_set<trace::Ordinal>
+      freed_at_end_; // births of blocks that were alive at the peak, and died since then or never
   std::unordered_map<format::StackId, std::vector<AliveAtPeak>> alive_at_peak_;
   CollectedBlocks out_;
 };

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "analyzer/files/read_budget.h"
+
 namespace memtrace::replay {
 namespace {
 
@@ -35,8 +37,9 @@ class EventPass : public Observer {
     step_begins_.push_back(now_);
   }
   void died(const Block& block, const trace::Event& event) override { lived(block, event.ordinal); }
-  void cut(const trace::Event& event) override { survived(event.ordinal); }
-  void finished() override { survived(kNever); }
+  // A gap ends no block: the snapshot after it lists those that are alive.
+  void cut(const trace::Event& event) override { survived(event.ordinal, false); }
+  void finished() override { survived(kNever, true); }
 
   LeftBlocks take() {
     for (LeftBlock& block : out_.each) {
@@ -72,11 +75,12 @@ class EventPass : public Observer {
     return at->second;
   }
 
-  void survived(trace::Ordinal until) {
-    ledger().each_alive([&](const Block& block) { lived(block, until); });
+  void survived(trace::Ordinal until, bool ends) {
+    ledger().each_alive([&](const Block& block) { lived(block, until, ends); });
   }
 
-  void lived(const Block& block, trace::Ordinal death) {
+  // `ends`: the block is gone after `death`.
+  void lived(const Block& block, trace::Ordinal death, bool ends = true) {
     const std::uint64_t bytes = block.memory != 0                 ? block.tensor_bytes()
                                 : block.counted && !block.sampled ? block.given
                                                                   : 0;
@@ -93,7 +97,7 @@ class EventPass : public Observer {
     }
     const bool outlived = counted ? !ends_[phase].empty() && ends_[phase].back() >= block.birth
                                   : phases().step() > block.born.step;
-    if (outlived) out_.freed_later[{block.memory, block.stack}] += bytes;
+    if (ends && outlived) out_.freed_later[{block.memory, block.stack}] += bytes;
   }
 
   const LeftQuestion& question_;
@@ -108,6 +112,7 @@ class EventPass : public Observer {
 } // namespace
 
 LeftBlocks left_blocks(const trace::Trace& trace, const LeftQuestion& question) {
+  files::Budget::of_command().looks(question.counted.size() * trace.records());
   Replay replay(trace);
   EventPass events(question);
   replay.run(events);

@@ -13,19 +13,19 @@ namespace memtrace::record {
 namespace {
 
 constinit int owner = 0; // its pid
-constinit ProcessStart start{};
+constinit StartTime started{};
 
 } // namespace
 
 int take_process() {
   const int before = owner;
   owner = os::process_id();
-  start = {draw_stamp(), os::unix_ns()};
+  started = {draw_stamp(), os::unix_ns()};
   return before;
 }
 
-ProcessStart process_start() {
-  return start;
+StartTime start_time() {
+  return started;
 }
 
 bool is_own_process() {

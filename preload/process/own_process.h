@@ -7,14 +7,14 @@
 
 namespace memtrace::record {
 
-// Makes the calling process the owner of the state. Returns the pid of the owner before it; 0: none. Call it
-// when the process starts: the time of the call is that of its start.
+// Makes the calling process the owner of the state, and now its start time. Returns the pid of the owner before
+// it; 0: none.
 int take_process();
-struct ProcessStart {
+struct StartTime {
   format::Stamp stamp;
   std::uint64_t unix_ns;
 };
-ProcessStart process_start();
+StartTime start_time();
 // Returns false in a child of vfork, whose memory is its parent's.
 bool is_own_process();
 

@@ -131,12 +131,12 @@ void prepare_identity(const Parent& from) {
 }
 
 void put_identity(void (*put)(void* out, const RingRecord& record), void* out) {
-  // The report's clock begins at this stamp. When it was the time of this call, a script that slept for 20 s
-  // before it held MEMTRACE_MIN_PEAK was said to have taken 2 s.
+  // The report's clock begins at this stamp. The time of this call is later: a process that holds
+  // MEMTRACE_MIN_PEAK only after 20 s calls it then.
   RingRecord process = record_of(format::ProcessEvent{
       .pid = static_cast<std::uint32_t>(os::process_id()),
       .parent_pid = static_cast<std::uint32_t>(os::parent_id()),
-      .unix_ns = process_start().unix_ns,
+      .unix_ns = start_time().unix_ns,
       .executable = exe,
       .arguments = argv,
       .host = host,
@@ -145,7 +145,7 @@ void put_identity(void (*put)(void* out, const RingRecord& record), void* out) {
       .sample_bytes = static_cast<std::uint32_t>(settings.sample),
       .page_bytes = format::kPage,
   });
-  process.stamp = process_start().stamp;
+  process.stamp = start_time().stamp;
   put(out, process);
   put(out,
       record_of(format::JobEvent{job, attempt().number, place.rank, place.local_rank, place.world, launcher}));

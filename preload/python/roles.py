@@ -118,8 +118,9 @@ def _of_models():
 
 
 def _without_collections(walk):
-    """`walk()`, in which Python's collector does not run. It would find what the walk refers to in use. Dead modules in
-    cycles then moved to an older generation: 31 lived at once, and 18 without memtrace."""
+    """Calls `walk()` without Python's collector. The collector would take objects that the walk holds for used, and move
+    their cycles to an older generation: 31 dead modules lived at once instead of 18. Limit: if another thread calls
+    gc.disable() meanwhile, this call enables the collector again."""
     gc = sys.modules.get("gc")
     if gc is None or not gc.isenabled():
         walk()

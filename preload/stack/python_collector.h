@@ -1,5 +1,5 @@
-// Purpose: tells whether Python's collector of cycles runs on the calling thread.
-// Runs: inside the program's free.
+// Purpose: tells whether a collection of Python's garbage runs while a thread of Python frees a block.
+// Runs: inside the program's free; python_find_collector() under the GIL.
 #pragma once
 
 #include <cstddef>

@@ -112,7 +112,8 @@ def write_page(cases):
 def main():
     words = sys.argv[1:]
     if words[:1] in (["-h"], ["--help"]):
-        sys.exit(__doc__.strip())
+        print(__doc__.strip())
+        return
     if words == ["--page"]:
         write_page(mystery.all_mysteries())
         return

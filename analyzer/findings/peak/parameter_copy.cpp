@@ -139,7 +139,8 @@ Findings find_host_copy(ProcessAnalysis& analysis) {
   const HostInstant at = host_instant(analysis);
   Findings out;
   for (const auto& [line, copy] : state_dicts(analysis, at.alive))
-    if (copy.step < at.step && as_large(copy.bytes, parameters->bytes))
+    if (copy.step < at.step && as_large(copy.bytes, parameters->bytes) &&
+        worthwhile(static_cast<std::int64_t>(copy.bytes), live_peak(analysis, 0).bytes))
       out.push_back(host_copy(analysis, *gpu, line, copy));
   return out;
 }

@@ -91,10 +91,13 @@ std::vector<std::int64_t> regular_steps(const EventTrail& trail, const LeakSteps
   if (apart < 2) return {};
   for (auto at = std::next(trail.bytes.begin()); at != trail.bytes.end(); ++at)
     if (at->first - std::prev(at)->first != apart) return {};
+  // A trail that leaves out more than this does not grow evenly. The range is as long as the trace says.
+  if (range.count() / apart > 4 * static_cast<std::int64_t>(trail.bytes.size())) return {};
   std::vector<std::int64_t> out;
-  for (std::int64_t step = first - (first - range.from) / apart * apart; step <= range.to; step += apart)
+  for (std::int64_t step = first - (first - range.from) / apart * apart;; step += apart) {
     out.push_back(step);
-  return out;
+    if (step > range.to - apart) return out;
+  }
 }
 
 std::vector<std::int64_t> events_of(const RecurringPhases& phases, const replay::LeftBlocks& left,
@@ -120,14 +123,15 @@ bool grows_evenly(const EventTrail& trail, const std::vector<std::int64_t>& even
   for (std::size_t i = 0; i < judged; ++i) {
     const auto at = trail.bytes.find(events[i + 1]);
     const std::int64_t bytes = at == trail.bytes.end() ? 0 : at->second;
-    thirds[i * kThirds / judged] += bytes;
+    std::int64_t& third = thirds[i * kThirds / judged];
+    third = replay::wrapping_add(third, bytes);
     ++counts[i * kThirds / judged];
-    sum += bytes;
+    sum = replay::wrapping_add(sum, bytes);
   }
   const std::int64_t mean = sum / static_cast<std::int64_t>(judged);
   for (std::size_t i = 0; i < kThirds; ++i) {
     const std::int64_t third = thirds[i] / counts[i];
-    if (2 * third < mean || 2 * third > 3 * mean) return false;
+    if (third < mean / 2 || third / 3 > mean / 2) return false;
   }
   return true;
 }

@@ -101,7 +101,8 @@ Finding event_finding(const ProcessAnalysis& analysis, const RecurringPhases& ph
       "the "
       "holder. Keep figures (.item()) or only the last result, or write it to a file. 100 more such events "
       "take {}",
-      trail.line, regular ? "in these steps" : "in each " + event, size(100 * finding.bytes));
+      trail.line, regular ? "in these steps" : "in each " + event,
+      size(static_cast<std::int64_t>(100 * static_cast<std::uint64_t>(finding.bytes))));
   return finding;
 }
 

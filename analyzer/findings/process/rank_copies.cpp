@@ -181,7 +181,8 @@ void RankCopies::find(std::vector<JobFinding>& out) const {
     for (const auto& [host, ranks] : hosts) {
       Ranks some = most_alike(ranks);
       if (some.size() < 2) continue;
-      const auto saved = static_cast<std::int64_t>(some.size() - 1) * some.front().bytes;
+      std::int64_t saved = 0;
+      for (std::size_t i = 1; i < some.size(); ++i) saved = replay::wrapping_add(saved, some.front().bytes);
       if (worthwhile(saved, peaks_.at(host))) alike.emplace_back(host, std::move(some));
     }
     if (!alike.empty()) out.push_back(finding_of(line, alike));

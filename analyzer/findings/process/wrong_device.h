@@ -18,8 +18,8 @@ class WrongDevice {
   // `device-context` there, and not a finding here.
   void add(ProcessAnalysis& analysis, const Findings& own);
 
-  // Appends the findings `wrong-device`: a rank has tensors on a GPU where another rank has most of its own,
-  // and has most of its own on a third. One finding for each GPU and line of the program.
+  // Appends the findings `wrong-device`: a rank has tensors on a GPU where another rank has most of its own.
+  // The rank has most of its own on another GPU. One finding for each GPU and line of the program.
   void find(std::vector<JobFinding>& out) const;
 
  private:

@@ -18,7 +18,7 @@ import harness  # noqa: E402
 import mystery  # noqa: E402
 import peers  # noqa: E402
 from corpus_case import CorpusCase  # noqa: E402
-from known_wrong import KNOWN_WRONG, TWINS_WITH_A_FINDING  # noqa: E402
+from known_wrong import KNOWN_WRONG, TWINS_WITH_A_FINDING, VARIES  # noqa: E402
 
 ROWS = os.path.join(harness.BUILD, "mysteries.json")
 PAGE = os.path.join(ROOT, "docs", "mysteries.md")
@@ -55,6 +55,8 @@ def measured(case, with_peers):
             size, answer = "?", "wrong: " + " ".join(str(why).split())[:120]
         if answer.startswith("wrong") and case.name in KNOWN_WRONG:
             answer += f" ({KNOWN_WRONG[case.name]})"
+        if case.name in VARIES:
+            answer += f" (varies: {VARIES[case.name]})"
         try:
             found = runner.found_in_twin(case)
             twin = "clean" if not found else "got " + ", ".join(found)
@@ -80,7 +82,7 @@ def page(rows):
         lines += [row([f"[{cells[0]}](../tests/mysteries/programs/{group}/{cells[0]}.py)", *cells[1:]])
                   for case, cells in rows if case.group == group]
         lines.append("")
-    right = sum(cells[4] == "right" for _, cells in rows)
+    right = sum(cells[4].startswith("right") for _, cells in rows)
     clean = sum(cells[5] == "clean" for _, cells in rows)
     head = HEAD.format(right=right, all=len(rows), clean=clean, twins=len(rows))
     return head + "\n".join(lines)

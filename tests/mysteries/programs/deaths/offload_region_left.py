@@ -11,6 +11,7 @@ import mmap
 import os
 import signal
 import sys
+import time
 import uuid
 
 import numpy
@@ -51,6 +52,7 @@ if child == 0:
     engine(write_end)
     os._exit(0)
 os.read(read_end, 1)
+time.sleep(1)  # the engine serves for a while
 os.kill(child, signal.SIGKILL)  # as the framework does that started the engine
 os.waitpid(child, 0)
 print("truth", BYTES)

@@ -8,6 +8,7 @@ Finding: wrong-device
 Needs: torch
 Run: cuda
 """
+import os
 import sys
 
 import torch
@@ -22,6 +23,8 @@ def resume(model, rank, path):
 
 
 def train(rank, path):
+    store = f"file://{os.path.abspath(path)}.store"
+    torch.distributed.init_process_group("gloo", init_method=store, rank=rank, world_size=GPUS)
     torch.cuda.set_device(rank)
     model = torch.nn.Sequential(*[torch.nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(LAYERS)]).cuda()
     resume(model, rank, path)
@@ -30,6 +33,7 @@ def train(rank, path):
         model(torch.ones(64, WIDTH, device="cuda")).square().mean().backward()
         optimizer.step()
         optimizer.zero_grad()
+    torch.distributed.destroy_process_group()
 
 
 def first_job(path):

@@ -69,7 +69,8 @@ class TorchSnapshot(exports.ExportCase):
             self.assertIn(f"train.py:{line}", back)
         with open(path, "rb") as file:
             names = [mark["name"] for mark in pickle.load(file)["external_annotations"]]
-        self.assertEqual(names[:4], ["load", "load", "forward", "forward"])
+        without_gc = [name for name in names if name != "gc"]  # a collection may come at any time
+        self.assertEqual(without_gc[:4], ["load", "load", "forward", "forward"])
 
 
 if __name__ == "__main__":

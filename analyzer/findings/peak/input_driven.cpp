@@ -154,6 +154,60 @@ std::optional<ForwardCall> forward_call(const ProcessAnalysis& analysis, const r
   return out;
 }
 
+// The figures of a peak that the largest batch makes.
+struct DrivenPeak {
+  BatchStep own;           // the step of the peak
+  std::int64_t median = 0; // bytes of the median batch
+  std::int64_t usual = 0;  // bytes of the batch at the 90th percentile
+  std::size_t steps = 0;   // that were compared
+  PeakLine line;
+  double off = 0;         // bytes between the line and the peak
+  std::int64_t lower = 0; // the peak without larger batches
+  ForwardCall call;
+};
+
+Finding driven_finding(const ProcessAnalysis& analysis, MemoryId memory, const DrivenPeak& of) {
+  const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
+  const std::int64_t saved = replay::wrapping_sub(peak.bytes, of.lower);
+  const auto peak_at_median = std::llround(of.line.at(of.median));
+  const auto times = static_cast<double>(of.own.batch) / static_cast<double>(of.median);
+  const auto number = static_cast<std::int64_t>(peak.step);
+  Finding out = finding_at(analysis, "input-driven-peak", memory, peak);
+  out.bytes = saved;
+  out.saving = PeakSaving{replay::Measure::tensor, saved};
+  out.certain = out.certain && of.line.explained >= kCertain;
+  out.site = of.call.largest;
+  out.title = fmt::format(
+      "The largest batch makes the peak of tensors: step {} has {:.1f} times the median batch and takes {} "
+      "instead of {}, at {}",
+      number, times, size(peak.bytes), size(peak_at_median), of.call.line);
+  out.evidence = {
+      fmt::format(
+          "the batch of step {} has {} bytes; of {} steps, the median is {} bytes and the {}th percentile "
+          "{} bytes",
+          number, of.own.batch, of.steps, of.median, kPercentile, of.usual),
+      fmt::format(
+          "a byte of the batch takes {:.1f} bytes at the peak of its step (r^2 {:.3f}; step {} is off by "
+          "{:.1f} %)",
+          of.line.slope, of.line.explained, number, 100 * of.off / static_cast<double>(peak.bytes)),
+      fmt::format(
+          "without the steps of larger batches than the {}th percentile, the peak of {} bytes is {} bytes",
+          kPercentile, peak.bytes, of.lower)};
+  out.sentences = {fmt::format(
+      "A byte of the batch takes {:.1f} bytes at the peak of its step (r^2 {:.2f} over {} steps). "
+      "The batch of step "
+      "{} has {} bytes, the median one {}.",
+      of.line.slope, of.line.explained, of.steps, number, count(static_cast<std::uint64_t>(of.own.batch)),
+      count(static_cast<std::uint64_t>(of.median)))};
+  out.remedy = fmt::format(
+      "put inputs of similar length in one batch, limit the tokens of a batch, or pad only to its longest "
+      "input. "
+      "Without batches above {} bytes (one in ten), the peak is {}: -{}",
+      count(static_cast<std::uint64_t>(of.usual)), size(of.lower), size(saved));
+  out.no_remedy = "torch.cuda.empty_cache(): the largest batch needs this memory when it comes";
+  return out;
+}
+
 std::optional<Finding> driven_by_input(const ProcessAnalysis& analysis, MemoryId memory,
                                        const std::vector<BatchStep>& steps) {
   const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
@@ -178,43 +232,7 @@ std::optional<Finding> driven_by_input(const ProcessAnalysis& analysis, MemoryId
   const auto call = forward_call(analysis, analysis.set({memory, replay::Measure::tensor, peak.at}), peak.step);
   if (!call) return std::nullopt;
 
-  const auto peak_at_median = std::llround(line.at(median));
-  const auto times = static_cast<double>(own->batch) / static_cast<double>(median);
-  const auto number = static_cast<std::int64_t>(peak.step);
-  Finding out = finding_at(analysis, "input-driven-peak", memory, peak);
-  out.bytes = saved;
-  out.saving = PeakSaving{replay::Measure::tensor, saved};
-  out.certain = out.certain && line.explained >= kCertain;
-  out.site = call->largest;
-  out.title = fmt::format(
-      "The largest batch makes the peak of tensors: step {} has {:.1f} times the median batch and takes {} "
-      "instead of {}, at {}",
-      number, times, size(peak.bytes), size(peak_at_median), call->line);
-  out.evidence = {
-      fmt::format(
-          "the batch of step {} has {} bytes; of {} steps, the median is {} bytes and the {}th percentile "
-          "{} bytes",
-          number, own->batch, steps.size(), median, kPercentile, usual),
-      fmt::format(
-          "a byte of the batch takes {:.1f} bytes at the peak of its step (r^2 {:.3f}; step {} is off by "
-          "{:.1f} %)",
-          line.slope, line.explained, number, 100 * off / static_cast<double>(peak.bytes)),
-      fmt::format(
-          "without the steps of larger batches than the {}th percentile, the peak of {} bytes is {} bytes",
-          kPercentile, peak.bytes, lower)};
-  out.sentences = {
-      fmt::format("A byte of the batch takes {:.1f} bytes at the peak of its step (r^2 {:.2f} over {} steps). "
-                  "The batch of step "
-                  "{} has {} bytes, the median one {}.",
-                  line.slope, line.explained, steps.size(), number,
-                  count(static_cast<std::uint64_t>(own->batch)), count(static_cast<std::uint64_t>(median)))};
-  out.remedy = fmt::format(
-      "put inputs of similar length in one batch, limit the tokens of a batch, or pad only to its longest "
-      "input. "
-      "Without batches above {} bytes (one in ten), the peak is {}: -{}",
-      count(static_cast<std::uint64_t>(usual)), size(lower), size(saved));
-  out.no_remedy = "torch.cuda.empty_cache(): the largest batch needs this memory when it comes";
-  return out;
+  return driven_finding(analysis, memory, {*own, median, usual, steps.size(), line, off, lower, *call});
 }
 
 } // namespace

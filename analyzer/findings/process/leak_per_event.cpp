@@ -9,6 +9,7 @@
 
 #include "analyzer/explain/leading_peak.h"
 #include "analyzer/findings/process/event_trails.h"
+#include "analyzer/findings/process/leak_saving.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/units.h"
@@ -114,20 +115,6 @@ bool are_tensors(const EventLeak& leak) {
   return true;
 }
 
-Finding measured_event_leak(const ProcessAnalysis& analysis, Finding leak, const LeadingPeak& leading,
-                            const replay::Without& without) {
-  const replay::Peak& peak = peak_of(analysis, leading);
-  const std::int64_t saved = replay::wrapping_sub(peak.bytes, without.peak);
-  if (peak.bucket || !analysis.buckets.rows.empty() || saved <= 0) return leak;
-  leak.evidence.push_back(fmt::format("the peak of {} bytes would be {} bytes without what earlier events left",
-                                      peak.bytes, without.peak));
-  leak.sentences.push_back(fmt::format(
-      "The peak of {} is {} {}; without what earlier events left {}: -{}.",
-      leading.measure == replay::Measure::tensor ? "tensors" : "all allocations", size(leading.bytes),
-      analysis.place(peak.path, peak.step), size(replay::wrapping_sub(leading.bytes, saved)), size(saved)));
-  return leak;
-}
-
 PeakCandidate candidate_of(const ProcessAnalysis& analysis, const EventLeak& leak, const Finding& finding) {
   const MemoryId memory = leak.largest().memory;
   LeadingPeak leading = leading_peak(analysis, memory);
@@ -141,7 +128,7 @@ PeakCandidate candidate_of(const ProcessAnalysis& analysis, const EventLeak& lea
     for (const LeftBlock* block : trail.blocks) excluded.push_back({block->birth, block->over});
   std::sort(excluded.begin(), excluded.end(), [](const auto& a, const auto& b) { return a.birth < b.birth; });
   out.judge = [&analysis, finding, leading](const replay::Without& without) {
-    return measured_event_leak(analysis, finding, leading, without);
+    return with_saving(analysis, finding, leading, without, "events");
   };
   return out;
 }

@@ -10,6 +10,7 @@
 #include "analyzer/explain/leading_peak.h"
 #include "analyzer/explain/leak_steps.h"
 #include "analyzer/findings/process/arena_site.h"
+#include "analyzer/findings/process/leak_saving.h"
 #include "analyzer/frameworks/function_names.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/units.h"
@@ -281,21 +282,6 @@ bool leaks_tensors(const ProcessAnalysis& analysis, const Finding& leak) {
   });
 }
 
-Finding measured(const ProcessAnalysis& analysis, Finding leak, const LeadingPeak& leading,
-                 const replay::Without& without) {
-  const replay::Peak& peak = peak_of(analysis, leading);
-  const std::int64_t saved = replay::wrapping_sub(peak.bytes, without.peak);
-  if (peak.bucket || !analysis.buckets.rows.empty() || saved <= 0) return leak;
-  leak.evidence.push_back(fmt::format("the peak of {} bytes would be {} bytes without what earlier steps left",
-                                      peak.bytes, without.peak));
-  leak.sentences.insert(leak.sentences.begin() + 1,
-                        fmt::format("The peak of {} is {} {}; without what earlier steps left {}: -{}.",
-                                    leading.measure == replay::Measure::tensor ? "tensors" : "all allocations",
-                                    size(leading.bytes), analysis.place(peak.path, peak.step),
-                                    size(replay::wrapping_sub(leading.bytes, saved)), size(saved)));
-  return leak;
-}
-
 } // namespace
 
 PeakCandidates measure_leaks(ProcessAnalysis& analysis, const Findings& leaks) {
@@ -309,7 +295,7 @@ PeakCandidates measure_leaks(ProcessAnalysis& analysis, const Findings& leaks) {
     excluded.left_by_steps.insert(leak.stacks.begin(), leak.stacks.end());
     excluded.left_by_steps.erase(format::StackId{});
     out.push_back({std::move(excluded), [&analysis, leak, leading](const replay::Without& without) {
-                     return measured(analysis, leak, leading, without);
+                     return with_saving(analysis, leak, leading, without, "steps");
                    }});
   }
   return out;

@@ -127,7 +127,7 @@ std::string stem_of(const std::string& path) {
 }
 
 // Sets the ends that `memtrace run` saw, for processes whose traces do not say how they ended.
-void hear_watchers(std::vector<Process>& processes) {
+void apply_watched_ends(std::vector<Process>& processes) {
   std::map<std::string, std::vector<evidence::End>> by_directory;
   for (Process& process : processes) {
     if (process.end.how != "unknown") continue;
@@ -158,7 +158,7 @@ std::string failed_name(const std::vector<Process>& processes, const Process& ki
   return fmt::format("pid {}", failed);
 }
 
-void hear_managers(std::vector<Process>& processes) {
+void match_manager_kills(std::vector<Process>& processes) {
   std::vector<evidence::Subject> subjects;
   std::vector<Process*> of;
   for (Process& process : processes) {
@@ -174,7 +174,7 @@ void hear_managers(std::vector<Process>& processes) {
 }
 
 // Matches all processes together, because a kill is about one of them.
-void hear_witnesses(std::vector<Process>& processes) {
+void match_kills(std::vector<Process>& processes) {
   std::vector<evidence::Subject> subjects;
   std::vector<Process*> of;
   for (Process& process : processes) {
@@ -184,7 +184,7 @@ void hear_witnesses(std::vector<Process>& processes) {
   }
   const std::vector<evidence::Witness> witnesses = evidence::match(subjects);
   for (std::size_t i = 0; i < of.size(); ++i) apply_evidence(of[i]->end, witnesses[i], *of[i]->evidence);
-  hear_managers(processes);
+  match_manager_kills(processes);
   for (Process& process : processes)
     if (process.watched) apply_evidence(process.end, *process.watched);
   find_launcher_kills(processes);
@@ -220,8 +220,8 @@ std::vector<Process> survey(const std::vector<std::string>& files, const std::ve
   for (Process& process : processes) process.kind = kind_of(process.facts, pids[process.job]);
   bring(brought, processes);
   find_left_behind(processes, progress);
-  hear_watchers(processes);
-  hear_witnesses(processes);
+  apply_watched_ends(processes);
+  match_kills(processes);
   put_leading_first(processes);
   leave_out_other_jobs(processes);
   return processes;

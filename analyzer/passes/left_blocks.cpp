@@ -19,16 +19,22 @@ trace::Ordinal first_from(const std::vector<trace::Ordinal>& instants, trace::Or
 
 class EventPass : public Observer {
  public:
-  explicit EventPass(const LeftQuestion& question) : question_(question), ends_(question.counted.size()) {}
+  explicit EventPass(const LeftQuestion& question) : question_(question), ends_(question.counted.size()) {
+    for (std::size_t i = 0; i < question.counted.size(); ++i) {
+      counted_at_[question.counted[i].path].push_back(i);
+      if (question.counted[i].joined) joined_.push_back(i);
+    }
+  }
 
   void began(const Occurrence& occurrence) override {
     if (!uses_a_model(phases().paths().text(phases().paths().last(occurrence.path)))) return;
-    for (std::size_t i = 0; i < ends_.size(); ++i)
-      if (question_.counted[i].joined) end_event(i);
+    for (const std::size_t i : joined_) end_event(i);
   }
   void ended(const Occurrence& occurrence, bool) override {
-    for (std::size_t i = 0; i < ends_.size(); ++i)
-      if (question_.counted[i].path == occurrence.path && !question_.counted[i].joined) end_event(i);
+    const auto counted = counted_at_.find(occurrence.path);
+    if (counted == counted_at_.end()) return;
+    for (const std::size_t i : counted->second)
+      if (!question_.counted[i].joined) end_event(i);
   }
   void after(const trace::Event& event, const PhasePosition&) override {
     now_ = event.ordinal;
@@ -70,8 +76,8 @@ class EventPass : public Observer {
     const auto [at, fresh] = phase_of_.try_emplace(path, ends_.size());
     if (!fresh) return at->second;
     for (PathId above = path; above != PathId::other; above = phases().paths().parent_of(above))
-      for (std::size_t i = 0; i < ends_.size(); ++i)
-        if (question_.counted[i].path == above) at->second = i;
+      if (const auto counted = counted_at_.find(above); counted != counted_at_.end())
+        at->second = counted->second.back();
     return at->second;
   }
 
@@ -103,6 +109,8 @@ class EventPass : public Observer {
   const LeftQuestion& question_;
   std::vector<std::vector<trace::Ordinal>> ends_; // of the events of each counted phase, ascending
   std::vector<trace::Ordinal> step_begins_;       // ascending
+  std::unordered_map<PathId, std::vector<std::size_t>> counted_at_; // the counted phases of each path
+  std::vector<std::size_t> joined_;                                 // the counted phases that are joined
   std::unordered_map<PathId, std::size_t> phase_of_;
   Step step_ = Step::none;
   trace::Ordinal now_ = 0;

@@ -47,8 +47,7 @@ void check_page(const std::string& output) {
   if (!report::has_page())
     throw report::UsageError(
         "--format html: this memtrace was built without esbuild, so it has no page; install esbuild and build "
-        "it "
-        "again, or use --format text or json");
+        "it again, or use --format text or json");
   if (output.empty() && isatty(STDOUT_FILENO) != 0)
     throw report::UsageError("--format html writes a file, not to a terminal: add -o report.html");
 }

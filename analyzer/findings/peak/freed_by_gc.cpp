@@ -91,10 +91,8 @@ std::optional<Finding> judge_collected(ProcessAnalysis& analysis, const LeadingP
                   size(replay::wrapping_sub(leading.bytes, saved)))};
   finding.remedy = fmt::format(
       "break the cycle that holds the result of {}: an object that refers to itself by an attribute, a "
-      "closure, a "
-      "callback or a kept exception with its traceback; weakref.ref or del end it. Or gc.collect() in each "
-      "step: "
-      "-{} at the peak",
+      "closure, a callback or a kept exception with its traceback; weakref.ref or del end it. Or gc.collect() "
+      "in each step: -{} at the peak",
       line, size(saved));
   return finding;
 }

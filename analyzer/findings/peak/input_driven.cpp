@@ -194,15 +194,13 @@ Finding driven_finding(const ProcessAnalysis& analysis, MemoryId memory, const D
           "without the steps of larger batches than the {}th percentile, the peak of {} bytes is {} bytes",
           kPercentile, peak.bytes, of.lower)};
   out.sentences = {fmt::format(
-      "A byte of the batch takes {:.1f} bytes at the peak of its step (r^2 {:.2f} over {} steps). "
-      "The batch of step "
-      "{} has {} bytes, the median one {}.",
+      "A byte of the batch takes {:.1f} bytes at the peak of its step (r^2 {:.2f} over {} steps). The batch of "
+      "step {} has {} bytes, the median one {}.",
       of.line.slope, of.line.explained, of.steps, number, count(static_cast<std::uint64_t>(of.own.batch)),
       count(static_cast<std::uint64_t>(of.median)))};
   out.remedy = fmt::format(
       "put inputs of similar length in one batch, limit the tokens of a batch, or pad only to its longest "
-      "input. "
-      "Without batches above {} bytes (one in ten), the peak is {}: -{}",
+      "input. Without batches above {} bytes (one in ten), the peak is {}: -{}",
       count(static_cast<std::uint64_t>(of.usual)), size(of.lower), size(saved));
   out.no_remedy = "torch.cuda.empty_cache(): the largest batch needs this memory when it comes";
   return out;

@@ -150,8 +150,7 @@ Finding finding_of(const ProcessAnalysis& analysis, const Meeting& meeting, cons
       "does not fit any more; later steps need no more of them."};
   finding.remedy = fmt::format(
       "room for them, or smaller ones: an optimizer with fewer (SGD, Adafactor) or 8-bit states, states shared "
-      "between "
-      "ranks (ZeRO, FSDP) or elsewhere (offload): up to -{}",
+      "between ranks (ZeRO, FSDP) or elsewhere (offload): up to -{}",
       sized(states.bytes));
   finding.no_remedy = "a try-out of forward and backward alone: it has no states yet";
   return finding;

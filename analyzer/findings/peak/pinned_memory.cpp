@@ -64,8 +64,7 @@ std::optional<Finding> judge(ProcessAnalysis& analysis, const PinnedRounding& ro
                                             analysis.symbolizer->site(rounding.most->stack).title()));
   finding.remedy = fmt::format(
       "PYTORCH_CUDA_ALLOC_CONF=pinned_max_round_threshold_mb:1, so that only small blocks are rounded: -{}; or "
-      "sizes "
-      "just below a power of two",
+      "sizes just below a power of two",
       size(saved));
   finding.no_remedy = "empty_host_cache(): these bytes belong to blocks that are in use";
   return finding;
@@ -109,8 +108,7 @@ Findings find_pinned_cache(ProcessAnalysis& analysis) {
       "the later steps took none of this."};
   finding.remedy = fmt::format(
       "torch.accelerator.empty_host_cache() once what was pinned is done with (a load, a first step): -{}; or "
-      "no "
-      "pin_memory for what is used once",
+      "no pin_memory for what is used once",
       sized(cache.idle));
   finding.no_remedy = "torch.cuda.empty_cache() or gc.collect(): neither reaches it";
   return {std::move(finding)};

@@ -23,8 +23,8 @@ class JobFindings {
   // the flows of shared memory worth its time.
   void add(ProcessAnalysis& analysis, const Findings& own, bool workers);
 
-  // Returns six kinds of findings. `shm-full`, first: a file of shared memory of a worker found no room in
-  // /dev/shm, and the worker went on to report that. `loader-prefetch`, only without it: bytes that workers had
+  // Returns six kinds of findings. `shm-full`, first: /dev/shm had no room for a file of a worker, and
+  // the worker did not die of it. `loader-prefetch`, only without it: bytes that workers had
   // put into shared memory and their parent had not yet freed. They took 64 MiB and a fifth of the parent's
   // peak, or half of /dev/shm. `worker-copies`: at least two workers of one parent hold blocks of one place in
   // the program at the end of their batches, and held three fifths of them since the middle: less would be a

@@ -99,8 +99,7 @@ Finding event_finding(const ProcessAnalysis& analysis, const RecurringPhases& ph
   finding.sentences = {said + ". Each time: " + each + "."};
   finding.remedy = fmt::format(
       "look for what stores the result of {} {}: a list, a dictionary, an attribute. The trace does not show "
-      "the "
-      "holder. Keep figures (.item()) or only the last result, or write it to a file. 100 more such events "
+      "the holder. Keep figures (.item()) or only the last result, or write it to a file. 100 more such events "
       "take {}",
       trail.line, regular ? "in these steps" : "in each " + event,
       size(static_cast<std::int64_t>(100 * static_cast<std::uint64_t>(finding.bytes))));

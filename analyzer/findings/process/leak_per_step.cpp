@@ -261,8 +261,7 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
   });
   finding.remedy = fmt::format(
       "look for what stores the result of {} in each step: a list, an attribute, {}. The trace does not show "
-      "the holder. "
-      "{}1,000 steps take {}",
+      "the holder. {}1,000 steps take {}",
       lines.front().first, of_graph ? "a graph that a kept loss holds" : "a cache",
       of_graph ? "A tensor with a grad_fn keeps its graph, and .detach() shares its memory; .item() or "
                  ".argmax() keep neither. "

@@ -56,8 +56,7 @@ std::string avoidance(const std::vector<ShmOrphan>& orphans) {
   const std::string& name = orphans.front().name;
   if (named(orphans.front()))
     return "torch.multiprocessing.set_sharing_strategy(\"file_descriptor\"): such memory has no name and goes "
-           "with "
-           "its last process";
+           "with its last process";
   if (name.starts_with("psm_"))
     return "close() and unlink() in a finally; do not kill multiprocessing's resource_tracker with the program";
   return "shm_unlink (os.unlink) as soon as all that need it have it open: it lives on as long as they do";

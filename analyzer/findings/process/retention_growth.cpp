@@ -69,8 +69,7 @@ RetentionReason reason_of(const replay::FreedRanges& freed, const std::string& l
   if (is_most(freed.later_unfitted, freed.later_bytes))
     return {
         "Later blocks did not reuse it: they are larger than the gaps that freed blocks left between live "
-        "blocks. "
-        "The heap is fragmented.",
+        "blocks. The heap is fragmented.",
         fmt::format("allocate one buffer of the largest size before the loop, and use it again{}{}",
                     line.empty() ? "" : " at ", line)};
   return {"The trace does not show why later blocks did not reuse it.", ""};

@@ -16,7 +16,7 @@ struct Survived {
   const trace::Failure* largest = nullptr;
 };
 
-// Files that found no room in /dev/shm are a finding of the job if it has workers: see across_processes.h.
+// True if memory was short. Refused files of /dev/shm have a finding of their own: see across_processes.h.
 bool is_lack_of_memory(const trace::Failure& failure) {
   return !failure.no_access && (failure.map_flags & MAP_HUGETLB) == 0;
 }

@@ -180,10 +180,8 @@ report::TextStyle style_of(const ReportArguments& arguments, const report::Optio
   return style;
 }
 
-} // namespace
-
-int report_command(const ReportArguments& arguments) {
-  if (arguments.format == "html") check_page(arguments.output);
+// Returns the report in pieces.
+std::vector<std::string> report_pieces(const ReportArguments& arguments) {
   const report::Options options = options_of(arguments);
   const report::TextStyle style = style_of(arguments, options);
   Meter meter(STDERR_FILENO);
@@ -199,9 +197,27 @@ int report_command(const ReportArguments& arguments) {
   }
   std::string postmortem;
   if (died && arguments.format == "html") postmortem = postmortem_json(arguments.trace);
-  const std::vector<std::string> pieces = std::move(job).take(std::move(postmortem));
+  std::vector<std::string> pieces = std::move(job).take(std::move(postmortem));
   meter.clear();
-  write_all(pieces, arguments.output);
+  return pieces;
+}
+
+} // namespace
+
+std::string report_json(const std::string& trace, std::size_t top) {
+  ReportArguments arguments;
+  arguments.trace = trace;
+  arguments.format = "json";
+  arguments.options.compact = true;
+  arguments.options.top = top;
+  std::string out;
+  for (const std::string& piece : report_pieces(arguments)) out += piece;
+  return out;
+}
+
+int report_command(const ReportArguments& arguments) {
+  if (arguments.format == "html") check_page(arguments.output);
+  write_all(report_pieces(arguments), arguments.output);
   return 0;
 }
 

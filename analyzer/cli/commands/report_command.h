@@ -18,6 +18,9 @@ struct ReportArguments {
   std::uint64_t page_size = kPageSize; // bytes of an HTML page, about
 };
 
+// Returns what `report --format json --compact --top N` prints. Throws as report_command does.
+std::string report_json(const std::string& trace, std::size_t top);
+
 // Returns the exit status. Throws UsageError, or trace::ReadError if no trace could be read.
 int report_command(const ReportArguments& arguments);
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "analyzer/cli/commands/check_command.h"
 #include "analyzer/cli/commands/diff_command.h"
 #include "analyzer/cli/commands/explain_command.h"
 #include "analyzer/cli/commands/export_command.h"
@@ -24,6 +25,6 @@ struct Say {
 
 using Command =
     std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, ExplainArguments, PackArguments,
-                 TreeArguments, ExportArguments, RunArguments, EnvArguments, DoctorArguments>;
+                 TreeArguments, CheckArguments, ExportArguments, RunArguments, EnvArguments, DoctorArguments>;
 
 } // namespace memtrace::cli

@@ -12,7 +12,7 @@
 namespace memtrace::cli {
 namespace {
 
-constexpr const char* kNotYet[] = {"top", "check"};
+constexpr const char* kNotYet[] = {"top"};
 
 std::string commands_of(const CLI::App& app) {
   std::string out;
@@ -22,7 +22,7 @@ std::string commands_of(const CLI::App& app) {
 }
 
 // Throws if `name` is not a subcommand of `app`.
-void check_command(const CLI::App& app, const std::string& name) {
+void check_name(const CLI::App& app, const std::string& name) {
   if (name.starts_with('-')) return;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     if (command->get_name() == name) return;
@@ -74,7 +74,7 @@ Command parse(int argc, const char* const* argv) {
   if (argc <= 1)
     throw report::UsageError("no command is given; this version has " + commands_of(app) +
                              "; see memtrace --help");
-  check_command(app, argv[1]);
+  check_name(app, argv[1]);
   try {
     app.parse(static_cast<int>((is_run ? dashes : end) - argv), argv);
   } catch (const CLI::CallForHelp&) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/cli/commands/check_command.h"
 #include "analyzer/cli/commands/diff_command.h"
 #include "analyzer/cli/commands/explain_command.h"
 #include "analyzer/cli/commands/export_command.h"
@@ -28,6 +29,7 @@ void add_diff(CLI::App& app, const std::function<void(const DiffArguments&)>& pa
 void add_explain(CLI::App& app, const std::function<void(const ExplainArguments&)>& parsed);
 void add_postmortem(CLI::App& app, const std::function<void(const PostmortemArguments&)>& parsed);
 void add_tree(CLI::App& app, const std::function<void(const TreeArguments&)>& parsed);
+void add_check(CLI::App& app, const std::function<void(const CheckArguments&)>& parsed);
 void add_export(CLI::App& app, const std::function<void(const ExportArguments&)>& parsed);
 void add_pack(CLI::App& app, const std::function<void(const PackArguments&)>& parsed);
 void add_env(CLI::App& app, const std::function<void(const EnvArguments&)>& parsed);

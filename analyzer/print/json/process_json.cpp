@@ -12,6 +12,7 @@
 #include "analyzer/print/json/finding_json.h"
 #include "analyzer/print/json/holdings_json.h"
 #include "analyzer/print/json/ledger_json.h"
+#include "analyzer/print/json/phase_peaks_json.h"
 #include "analyzer/print/json/segments_json.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/torch_snapshot_text.h"
@@ -384,7 +385,8 @@ Json process_after_phases(ProcessAnalysis& analysis, const Findings& found, cons
   Json findings = Json::array();
   for (const Finding& finding : found)
     findings.push_back(finding_json(finding, site_json(analysis, finding.site)));
-  return {{"peaks", peaks_json(analysis, options)},
+  return {{"phase_peaks", phase_peaks_json(analysis, options)},
+          {"peaks", peaks_json(analysis, options)},
           {"ledger", ledgers_json(analysis, options)},
           {"bytes_per_parameter", rows_json(analysis)},
           {"findings", std::move(findings)}};

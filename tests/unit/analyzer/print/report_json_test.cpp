@@ -24,11 +24,27 @@ TEST_F(Report, HasTheKeysOfTheContractInItsOrder) {
   EXPECT_EQ(out["schema"], "memtrace.report/1");
   EXPECT_EQ(keys(out["job"]), (Keys{"id", "attempt", "launcher", "world_size"}));
   const Json& process = out["processes"][0];
-  EXPECT_EQ(keys(process),
-            (Keys{"pid",   "ppid",       "host",    "exe",        "argv",     "kind",
-                  "rank",  "local_rank", "devices", "start_unix", "duration", "end",
-                  "trace", "parameters", "phases",  "peaks",      "ledger",   "bytes_per_parameter",
-                  "sites", "findings"}));
+  EXPECT_EQ(keys(process), (Keys{"pid",
+                                 "ppid",
+                                 "host",
+                                 "exe",
+                                 "argv",
+                                 "kind",
+                                 "rank",
+                                 "local_rank",
+                                 "devices",
+                                 "start_unix",
+                                 "duration",
+                                 "end",
+                                 "trace",
+                                 "parameters",
+                                 "phases",
+                                 "phase_peaks",
+                                 "peaks",
+                                 "ledger",
+                                 "bytes_per_parameter",
+                                 "sites",
+                                 "findings"}));
   EXPECT_EQ(keys(process["end"]), (Keys{"how", "code", "evidence"}));
   Keys trace = keys(process["trace"]);
   trace.resize(9);

@@ -145,8 +145,8 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
     EXPECT_EQ(line.find('\n'), std::string::npos) << line;
   }
   EXPECT_EQ(refused({"top"}),
-            "top: not supported yet; this version has report, diff, explain, postmortem, tree, export, pack, "
-            "run, env, doctor");
+            "top: not supported yet; this version has report, diff, explain, postmortem, tree, check, export, "
+            "pack, run, env, doctor");
 }
 
 // One line for each kind of value: it names the option, the value, and the values that are taken.
@@ -157,8 +157,8 @@ TEST(Arguments, OfAWrongValueAreNamedWithWhatIsExpected) {
             "put -- before the program: memtrace run -- python -c pass; see memtrace run --help");
   EXPECT_EQ(refused({"report", "a", "b"}), "these words were not expected: b; see memtrace report --help");
   EXPECT_EQ(refused({}),
-            "no command is given; this version has report, diff, explain, postmortem, tree, export, pack, run, "
-            "env, doctor; see "
+            "no command is given; this version has report, diff, explain, postmortem, tree, check, export, pack, "
+            "run, env, doctor; see "
             "memtrace --help");
   EXPECT_EQ(refused({"report", "--format", "xml"}),
             "--format: xml not in {text,json,html}; see memtrace report --help");

@@ -1,0 +1,16 @@
+// Purpose: the words for the figure of a budget, and for the lines that hold it.
+#pragma once
+
+#include <string>
+
+#include "analyzer/budget/verdicts.h"
+
+namespace memtrace::budget {
+
+// Returns "1.21 GiB in update 0, pid 12: 0.21 GiB too much". Not printable: names come from the program.
+std::string figure_in_words(const BudgetVerdict& verdict);
+
+// Returns "train.py:31 forward, 512.00 MiB". Not printable.
+std::string holder_in_words(const MemoryBudget& budget, const Holder& holder);
+
+} // namespace memtrace::budget

@@ -94,7 +94,7 @@ void AllocatorHistory::segment_born(Kind kind, std::uint64_t address, std::uint6
   }
   reserved_ += bytes;
   reserved_due_ = true;
-  write(format::BirthEvent{address, bytes, bytes, stack, 0, {}}, kind, 0);
+  write(format::BirthEvent{address, bytes, bytes, stack, {}, {}}, kind, 0);
 }
 
 void AllocatorHistory::segment_died(Kind kind, std::uint64_t address, std::uint64_t bytes) {
@@ -131,7 +131,7 @@ void AllocatorHistory::block_born(std::uint64_t address, std::uint64_t bytes, St
   if (pinned())
     reserved_due_ = true; // of all that is reserved, the allocated part changed
   else
-    write(format::BirthEvent{address, 0, bytes, stack, 0, {}}, Kind::none, format::kTensor);
+    write(format::BirthEvent{address, 0, bytes, stack, {}, {}}, Kind::none, format::kTensor);
 }
 
 void AllocatorHistory::block_died(std::uint64_t address) {

@@ -109,9 +109,9 @@ void count_flows(const Recording& here, const HookedBlock& block, std::uint64_t 
 void Recording::born(const HookedBlock& block) const {
   notice_fork();
   if (only_counted(block)) return count_flows(*this, block, block.given, 0);
-  const format::StackId stack = capture_stack(true);
+  const CapturedStack captured = capture_stack(true);
   RingRecord record = record_about(block);
-  record.put(format::BirthEvent{block.address, block.given, block.asked, stack, 0, {}});
+  record.put(format::BirthEvent{block.address, block.given, block.asked, captured.stack, captured.module, {}});
   record.stamp = draw_stamp();
   update_level_at_birth(block);
   emit(record);
@@ -134,7 +134,7 @@ void Recording::moved(std::uint64_t from, std::uint64_t given_before, const Hook
                       format::Stamp death) const {
   notice_fork();
   if (only_counted(to)) return count_flows(*this, to, to.given, given_before);
-  const format::StackId stack = capture_stack(true);
+  const format::StackId stack = capture_stack(true).stack;
   RingRecord record = record_about(to);
   const std::uint64_t between = draw_stamp() - death;
   record.put(format::MoveEvent{from, to.address, to.given, to.asked, given_before, stack,
@@ -152,7 +152,7 @@ void Recording::failed(const HookedBlock& block, const Refusal& why) const {
   notice_fork();
   if (state() == State::buffering && __atomic_fetch_add(&kept, 1u, __ATOMIC_RELAXED) >= kMostCold) return;
   RingRecord record = record_about(block);
-  const format::StackId stack = capture_stack(true);
+  const format::StackId stack = capture_stack(true).stack;
   const std::int64_t live = level_of(block.memory);
   const bool of_addresses = block.memory == 0 && why.total == format::kNotSaid;
   const AddressLimit met = of_addresses ? address_limit(block.asked) : AddressLimit{why.free, why.total};

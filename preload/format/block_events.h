@@ -38,7 +38,7 @@ struct BirthEvent {
   std::uint64_t given; // bytes: usable size, or whole pages
   std::uint64_t asked; // bytes
   StackId stack;
-  std::uint32_t unused;
+  TextId module; // of the model, whose call made the block; 0: none
   CarriedFlows flows;
 };
 
@@ -62,7 +62,7 @@ struct MoveEvent {
   std::uint32_t birth_after; // ns from the death to the birth at `to`
 
   constexpr DeathEvent death() const { return {from, given_before, {}, {}}; }
-  constexpr BirthEvent birth() const { return {to, given, asked, stack, 0, {}}; }
+  constexpr BirthEvent birth() const { return {to, given, asked, stack, TextId{}, {}}; }
 };
 
 struct ProtectEvent {
@@ -93,6 +93,8 @@ struct LabelEvent {
   std::uint64_t bytes; // of the labelled range; the block may be larger
   TextId role;
   TextId name;
+  TextId module; // of the model, that the tensor belongs to; 0: none, or not said
+  std::uint32_t unused;
 };
 
 // The memory that a caching allocator holds.

@@ -9,6 +9,7 @@
 #include "preload/format/block_events.h"
 #include "preload/format/process_events.h"
 #include "preload/marks/mark_text.h"
+#include "preload/record/model_modules.h"
 #include "preload/trace/write_allowance.h"
 
 namespace memtrace::record {
@@ -26,13 +27,21 @@ void pinned_use(std::uint64_t in_use, std::uint64_t held) {
   if (const Recording here; here) here.mark(format::ReservedEvent{in_use, held});
 }
 
-void label(const void* address, std::uint64_t bytes, const char* role, const char* name, unsigned memory) {
+void label(const void* address, std::uint64_t bytes, const char* role, const char* name, unsigned memory,
+           const char* module) {
   const Recording here;
   if (!here) return;
   const format::TextId role_text = mark_text(role, std::strlen(role));
   const format::TextId name_text = mark_text(name, std::strlen(name));
-  here.mark(format::LabelEvent{reinterpret_cast<std::uint64_t>(address), bytes, role_text, name_text},
-            static_cast<std::uint16_t>(memory << format::kMemoryShift));
+  const format::TextId module_text =
+      *module == '\0' ? format::TextId{} : mark_text(module, std::strlen(module));
+  here.mark(
+      format::LabelEvent{reinterpret_cast<std::uint64_t>(address), bytes, role_text, name_text, module_text, 0},
+      static_cast<std::uint16_t>(memory << format::kMemoryShift));
+}
+
+void model_module(const void* self, const char* path, std::size_t bytes) {
+  if (const Recording here; here) name_module(self, mark_text(path, bytes));
 }
 
 void note(const char* text, std::size_t bytes) {

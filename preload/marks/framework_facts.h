@@ -16,9 +16,12 @@ void parameter_dtype(const char* dtype, std::size_t bytes, std::uint64_t count);
 // The framework's allocator of pinned memory reuses blocks without a call to CUDA: bytes in use, and bytes
 // held.
 void pinned_use(std::uint64_t in_use, std::uint64_t held);
-// Sets the role and the name of the bytes at `address` of a memory (0 host, n device n-1). Both texts are
-// copied.
-void label(const void* address, std::uint64_t bytes, const char* role, const char* name, unsigned memory = 0);
+// Sets the role and the name of the bytes at `address` of a memory (0 host, n device n-1). `module`: the path
+// of the module that they belong to; "": it is not known. The texts are copied.
+void label(const void* address, std::uint64_t bytes, const char* role, const char* name, unsigned memory = 0,
+           const char* module = "");
+// Sets the path of the module at `self`.
+void model_module(const void* self, const char* path, std::size_t bytes);
 // Writes `key=value` for the reader of the trace.
 void note(const char* text, std::size_t bytes);
 

@@ -3,6 +3,7 @@
 #include "preload/device/device_blocks.h"
 #include "preload/record/autograd_nodes.h"
 #include "preload/record/interner.h"
+#include "preload/record/model_modules.h"
 #include "preload/record/stack_capture.h"
 #include "preload/stack/native_unwinder.h"
 #include "preload/state/upcalls.h"
@@ -21,7 +22,8 @@ constexpr std::uint64_t kFixedBytes = 512 * 1024;
 
 std::uint64_t own_bytes() {
   return folded.bytes() + folded.live_bytes() + definition_bytes() + stack_cache_bytes() + node_bytes() +
-         unwinder_bytes() + model_bytes() + device_memory_bytes() + window_buffer_bytes() + kFixedBytes;
+         module_bytes() + unwinder_bytes() + model_bytes() + device_memory_bytes() + window_buffer_bytes() +
+         kFixedBytes;
 }
 
 } // namespace memtrace::record

@@ -53,7 +53,7 @@ def _gathering(call, place, name):
 
 def _is_of_parameters(address):
     """Looks again at a place that had a parameter: its memory may have been freed, and given to what a gather fills."""
-    return address in _places and any(address == _address(parameter) for _, _, parameter in _parameters())
+    return address in _places and any(address == _address(parameter) for _, _, parameter, _ in _parameters())
 
 
 def _label_gathered(filled):

@@ -26,6 +26,7 @@ endfunction()
 # What runs in the traced interpreter: bootstrap.py starts it all, so it is last.
 set(MEMTRACE_PYTHON_SOURCES
   ${CMAKE_CURRENT_LIST_DIR}/versions.py
+  ${CMAKE_CURRENT_LIST_DIR}/module_paths.py
   ${CMAKE_CURRENT_LIST_DIR}/roles.py
   ${CMAKE_CURRENT_LIST_DIR}/copies.py
   ${CMAKE_CURRENT_LIST_DIR}/phases.py

@@ -127,6 +127,7 @@ def _module_call(module):
                     _begin_loss()
 
     cls.__call__ = __call__
+    _memtrace.module_call(__call__.__code__)
 
 
 def _outermost(module):

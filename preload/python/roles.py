@@ -51,8 +51,8 @@ def _is_module(root):
 
 
 def _members(module, kind):
-    """Yields the name and the tensor of all `_parameters` or `_buffers`. Reads the dictionaries of the modules: a method
-    of the program's, such as its own `named_parameters`, may do anything."""
+    """Yields the name, the tensor and the path of the module of all `_parameters` or `_buffers`. Reads the dictionaries
+    of the modules: a method of the program's, such as its own `named_parameters`, may do anything."""
     left, seen = [("", module)], set()
     while left:
         prefix, one = left.pop()
@@ -60,18 +60,21 @@ def _members(module, kind):
             continue
         seen.add(id(one))
         held = vars(one)
-        yield from ((prefix + name, tensor) for name, tensor in held.get(kind, {}).items() if tensor is not None)
+        path = _paths.get(id(one), "")
+        yield from ((prefix + name, tensor, path) for name, tensor in held.get(kind, {}).items() if tensor is not None)
         left.extend((prefix + name + ".", part) for name, part in reversed(list(held.get("_modules", {}).items())))
 
 
 def _states(optimizer):
-    """The state of each parameter. A class of the program's may have something else under this name."""
+    """The id and the state of each parameter. A class of the program's may have something else under this name."""
     state = vars(optimizer).get("state")
-    return [one for one in state.values() if isinstance(one, dict)] if isinstance(state, dict) else []
+    if not isinstance(state, dict):
+        return []
+    return [(id(parameter), one) for parameter, one in state.items() if isinstance(one, dict)]
 
 
 def _parameters():
-    """Of all roots that live, each parameter once: its role, its name, itself.
+    """Of all roots that live, each parameter once: its role, its name, itself, the path of its module.
 
     What an optimizer has and no module is a master copy where a module has the same shape in a narrower type, or where
     it is larger than any of the modules': engines make one of each partition.
@@ -81,7 +84,7 @@ def _parameters():
     for root in roots:
         if not _is_module(root):
             continue
-        for name, parameter in _members(root, "_parameters"):
+        for name, parameter, path in _members(root, "_parameters"):
             if id(parameter) not in seen:
                 seen.add(id(parameter))
                 try:
@@ -91,7 +94,7 @@ def _parameters():
                 except Exception:  # a lazy module's, before its first forward
                     continue
                 narrowest[shape] = min(size, narrowest.get(shape, size))
-                yield "parameter", name, parameter
+                yield "parameter", name, parameter, path
     for root in roots:
         for group in () if _is_module(root) else root.param_groups:
             for parameter in group["params"]:
@@ -100,20 +103,20 @@ def _parameters():
                 seen.add(id(parameter))
                 here = _here(parameter)
                 copied = narrowest.get(tuple(here.shape), 8) < here.element_size() or 0 < largest < here.numel()
-                yield "master" if copied else "parameter", "", parameter
+                yield "master" if copied else "parameter", "", parameter, ""
 
 
 def _of_models():
     """The tensors that roots have. One without memory of its own may be among them."""
-    for _, _, parameter in _parameters():
+    for _, _, parameter, _ in _parameters():
         yield parameter
         if parameter.is_leaf and parameter.grad is not None:
             yield parameter.grad
     for root in _living():
         if _is_module(root):
-            yield from (buffer for _, buffer in _members(root, "_buffers"))
+            yield from (buffer for _, buffer, _ in _members(root, "_buffers"))
         else:
-            for state in _states(root):
+            for _, state in _states(root):
                 yield from (value for value in state.values() if hasattr(value, "storage_offset"))
 
 
@@ -150,8 +153,9 @@ def _count_parameters(root):
         count = trainable = size = tensors = 0
         _places.clear()
         with torch._C.DisableTorchFunction():  # else a TorchFunctionMode of the program sees what we ask
-            for role, name, parameter in _parameters():
-                _label(parameter, role, name)
+            _name_modules()
+            for role, name, parameter, path in _parameters():
+                _label(parameter, role, name, path)
                 _places.add(_address(parameter))
                 if role != "parameter":
                     continue
@@ -164,8 +168,8 @@ def _count_parameters(root):
                 dtype = str(here.dtype).replace("torch.", "")
                 dtypes[dtype] = dtypes.get(dtype, 0) + numbers
             if _is_module(root):
-                for name, buffer in _members(root, "_buffers"):
-                    _label(buffer, "buffer", name)
+                for name, buffer, path in _members(root, "_buffers"):
+                    _label(buffer, "buffer", name, path)
         report = (count, trainable, size, tensors, dtypes)
         if count and report != _reported:
             _reported = report
@@ -192,7 +196,7 @@ def _address(tensor):
         return 0
 
 
-def _label(tensor, role, name):
+def _label(tensor, role, name, path=""):
     """Of the memory that the tensor is a view of: a gradient in a bucket labels the bucket."""
     try:
         tensor = _here(tensor)
@@ -200,7 +204,7 @@ def _label(tensor, role, name):
         if address:
             device = tensor.device
             number = device.index + 1 if device.type == "cuda" else 0
-            _memtrace.label(address, tensor.numel() * tensor.element_size(), role, name, number)
+            _memtrace.label(address, tensor.numel() * tensor.element_size(), role, name, number, path)
     except Exception:  # a tensor without storage: a fake, a wrapper, a sparse one
         pass
 
@@ -226,22 +230,24 @@ def _label_gradients():
 
     def label():
         _places.clear()
-        for role, name, parameter in _parameters():
+        _name_modules()  # anew: the program may have changed its models
+        for role, name, parameter, path in _parameters():
             _places.add(_address(parameter))
             gradient = parameter.grad if parameter.is_leaf else None
             if gradient is not None:
-                _label(gradient, "gradient", name)
-            _label(parameter, role, name)
+                _label(gradient, "gradient", name, path)
+            _label(parameter, role, name, path)
 
     _in_turn("gradients", label)
 
 
 def _label_states(optimizer):
     def label():
-        for state in _states(optimizer):
+        paths = {id(parameter): path for _, _, parameter, path in _parameters()}
+        for key, state in _states(optimizer):
             for name, value in state.items():
                 if getattr(value, "ndim", 0) > 0:  # the count of steps is a tensor, too
-                    _label(value, "optimizer_state", name)
+                    _label(value, "optimizer_state", name, paths.get(key, ""))
 
     if "state" in getattr(optimizer, "__dict__", ()):
         _in_turn("states", label)

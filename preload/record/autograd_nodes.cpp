@@ -15,10 +15,11 @@ using format::StackId;
 namespace {
 
 // Threads read and write the table without a lock. A thread may see the key of one node with the stack of
-// another. So the word of the stack repeats a part of the key.
+// another. So the words of the stack and of the module repeat a part of the key.
 struct Forward {
   std::uint64_t key;
   std::uint64_t key_and_stack;
+  std::uint64_t key_and_module;
 };
 constexpr std::size_t kForwards = 16 * 1024; // a training step of a GPT with 24 layers makes about 1,500 nodes
 
@@ -32,11 +33,16 @@ std::uint64_t part_of(std::uint64_t key) {
   return (key ^ key >> 48) << 32;
 }
 
-StackId look_up(std::uint64_t key) {
+// Returns the id in a word of a slot of `key`, or 0 if the word is that of another node.
+std::uint32_t id_in(const std::uint64_t& word_of_slot, std::uint64_t key) {
+  const std::uint64_t word = __atomic_load_n(&word_of_slot, __ATOMIC_ACQUIRE);
+  return (word ^ part_of(key)) >> 32 == 0 ? static_cast<std::uint32_t>(word) : 0;
+}
+
+ForwardCall look_up(std::uint64_t key) {
   const Forward& slot = slot_of(key);
-  if (__atomic_load_n(&slot.key, __ATOMIC_RELAXED) != key) return StackId{0};
-  const std::uint64_t word = __atomic_load_n(&slot.key_and_stack, __ATOMIC_ACQUIRE);
-  return (word ^ part_of(key)) >> 32 == 0 ? StackId{static_cast<std::uint32_t>(word)} : StackId{0};
+  if (__atomic_load_n(&slot.key, __ATOMIC_RELAXED) != key) return {};
+  return {StackId{id_in(slot.key_and_stack, key)}, format::TextId{id_in(slot.key_and_module, key)}};
 }
 
 // The words of a node: its own address, up to PyTorch 2.11 (std::enable_shared_from_this); its number, in 2.13
@@ -68,11 +74,14 @@ std::uint64_t take_made_node() {
   return made;
 }
 
-void note_forward(std::uint64_t key, StackId stack) {
-  if (forwards == nullptr || stack == StackId{0}) return;
+void note_forward(std::uint64_t key, const ForwardCall& call) {
+  if (forwards == nullptr || call.stack == StackId{0}) return;
   __atomic_store_n(&is_touched, true, __ATOMIC_RELAXED);
   Forward& slot = slot_of(key);
-  __atomic_store_n(&slot.key_and_stack, part_of(key) | static_cast<std::uint32_t>(stack), __ATOMIC_RELEASE);
+  __atomic_store_n(&slot.key_and_module, part_of(key) | static_cast<std::uint32_t>(call.module),
+                   __ATOMIC_RELEASE);
+  __atomic_store_n(&slot.key_and_stack, part_of(key) | static_cast<std::uint32_t>(call.stack),
+                   __ATOMIC_RELEASE);
   __atomic_store_n(&slot.key, key, __ATOMIC_RELAXED);
 }
 
@@ -86,14 +95,14 @@ void begin_node(const void* node, const std::uint64_t* return_slot) {
   local.node_return = *return_slot;
 }
 
-StackId forward_of(const std::uint64_t* addresses, std::size_t count) {
-  if (local.node == 0 || forwards == nullptr) return StackId{0};
+ForwardCall forward_of(const std::uint64_t* addresses, std::size_t count) {
+  if (local.node == 0 || forwards == nullptr) return {};
   const auto* const here = static_cast<const std::uint64_t*>(__builtin_frame_address(0));
   if (here > local.node_slot || std::find(addresses, addresses + count, local.node_return) == addresses + count)
-    return StackId{0};
+    return {};
   // An evaluation inside this one may have ended, with the same return address: the engine calls it from one
   // place.
-  return *local.node_slot == local.node_return ? look_up(local.node) : StackId{0};
+  return *local.node_slot == local.node_return ? look_up(local.node) : ForwardCall{};
 }
 
 std::uint64_t node_bytes() {

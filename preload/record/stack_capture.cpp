@@ -1,4 +1,5 @@
-// Purpose: captures the calling stack as one id: Python frames outside, native frames inside.
+// Purpose: captures the calling stack as one id: Python frames outside, native frames inside; and the module
+// of a model that runs.
 // Runs: inside the program's malloc.
 #include "preload/record/stack_capture.h"
 
@@ -8,6 +9,7 @@
 #include "preload/os/mappings.h"
 #include "preload/record/autograd_nodes.h"
 #include "preload/record/interner.h"
+#include "preload/record/model_modules.h"
 #include "preload/record/thread_entry.h"
 #include "preload/stack/loaded_modules.h"
 #include "preload/stack/native_unwinder.h"
@@ -133,6 +135,7 @@ void prepare_stacks() {
   own = range_of(reinterpret_cast<const void*>(&prepare_stacks));
   if (settings.stacks == Stacks::native || settings.stacks == Stacks::both) open_unwinder();
   if (settings.stacks == Stacks::both) prepare_nodes();
+  if (settings.stacks == Stacks::both || settings.stacks == Stacks::python) prepare_modules();
 }
 
 void hide_interpreter(const void* some_function_of_it) {
@@ -154,19 +157,24 @@ std::uint64_t stack_cache_bytes() {
 
 namespace {
 
-StackId capture(bool native) {
-  if (settings.stacks == Stacks::none || cache == nullptr) return StackId{0};
+CapturedStack capture(bool native) {
+  if (settings.stacks == Stacks::none || cache == nullptr) return {};
   Thread* const thread = this_thread();
-  if (thread == nullptr) return StackId{0};
+  if (thread == nullptr) return {};
   Scratch& scratch = thread->scratch;
   const PythonFrame* const python = scratch.python;
   const std::uint64_t* const addresses = scratch.native;
   const bool with_python = settings.stacks != Stacks::native;
-  const std::size_t pythons = with_python ? python_walk(scratch.python, kMaxPython) : 0;
+  ModuleCalls& calls = scratch.calls;
+  const std::size_t pythons = with_python ? python_walk(scratch.python, kMaxPython, &calls) : 0;
   const std::size_t natives =
       native ? unwind(scratch.native, kMaxNative, own, pythons != 0 ? interpreter : Range{}, thread->walk) : 0;
-  if (pythons + natives == 0) return StackId{0};
-  const StackId forward = forward_of(addresses, natives);
+  if (pythons + natives == 0) return {};
+  const ForwardCall call = forward_of(addresses, natives);
+  const StackId forward = call.stack;
+  const format::TextId module = forward != StackId{0} ? call.module
+                                : with_python         ? module_of(calls)
+                                                      : format::TextId{0};
   Hash hash;
   for (std::size_t i = 0; i < natives; i += 2) hash.add(addresses[i], i + 1 < natives ? addresses[i + 1] : 0);
   if (forward != StackId{0}) {
@@ -177,13 +185,13 @@ StackId capture(bool native) {
   const std::uint64_t low = hash.low();
   const std::uint64_t high = hash.high();
   StackId id = look_up(low, high);
-  if (id != StackId{0}) return id;
+  if (id != StackId{0}) return {id, module};
   bool whole = true;
   if (forward != StackId{0}) {
     id = intern_native(forward, format::kForwardCall);
     if (id == forward) { // not interned: the block is not the forward call's own
       lost(format::Loss::stacks);
-      return StackId{0};
+      return {};
     }
   } else {
     id = intern_path(scratch.python_trail, id, python, pythons, &intern_python, &whole);
@@ -191,18 +199,18 @@ StackId capture(bool native) {
   if (whole) id = intern_path(scratch.native_trail, id, addresses, natives, &intern_native, &whole);
   if (!whole) lost(format::Loss::stacks);
   if (whole || stacks_are_full()) remember(low, high, id); // otherwise the lock may be free next time
-  return id;
+  return {id, module};
 }
 
 } // namespace
 
-StackId capture_stack(bool native) {
-  const StackId id = capture(native);
+CapturedStack capture_stack(bool native) {
+  const CapturedStack captured = capture(native);
   if (local.node_to_come != 0) {
-    note_forward(local.node_to_come, id);
+    note_forward(local.node_to_come, {captured.stack, captured.module});
     local.node_to_come = 0;
   }
-  return id;
+  return captured;
 }
 
 } // namespace memtrace::record

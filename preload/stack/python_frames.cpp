@@ -16,12 +16,18 @@ T at(const void* object, int offset) {
   return value;
 }
 
-using ReadFrames = std::size_t (*)(const void* state, const void* hidden, PythonFrame* out,
-                                   std::size_t capacity);
+// The frames that a walk leaves out, and the one among them that calls modules.
+struct Hidden {
+  const void* file;
+  const void* module_call; // a code object
+};
 
-// Returns the code object. From 3.14 on the reference is a _PyStackRef.
+using ReadFrames = std::size_t (*)(const void* state, const Hidden& hidden, PythonFrame* out,
+                                   std::size_t capacity, ModuleCalls* calls);
+
+// Returns an object that a frame refers to. From 3.14 on the reference is a _PyStackRef.
 template <bool Tagged>
-const char* code_of(const void* frame, int offset) {
+const char* object_of(const void* frame, int offset) {
   auto reference = at<std::uintptr_t>(frame, offset);
   if constexpr (Tagged) reference &= ~kTag;
   return reinterpret_cast<const char*>(reference);
@@ -29,7 +35,8 @@ const char* code_of(const void* frame, int offset) {
 
 // One instance per version, so that the offsets are immediates.
 template <int I>
-std::size_t walk(const void* state, const void* hidden, PythonFrame* out, std::size_t capacity) {
+std::size_t walk(const void* state, const Hidden& hidden, PythonFrame* out, std::size_t capacity,
+                 ModuleCalls* calls) {
   constexpr Layout k = kLayouts[I];
   auto* frame = at<const void*>(state, k.frame);
   if constexpr (k.inner >= 0) {
@@ -43,11 +50,15 @@ std::size_t walk(const void* state, const void* hidden, PythonFrame* out, std::s
     if constexpr (k.owner >= 0) {
       if (at<std::uint8_t>(here, k.owner) >= kOwnedByC) continue;
     }
-    auto* code = code_of<k.minor >= kTaggedSince>(here, k.code);
+    auto* code = object_of<k.minor >= kTaggedSince>(here, k.code);
     if (code == nullptr) continue;
     PythonFrame& got = out[count];
     got.file = at<const void*>(code, k.file);
-    if (got.file == hidden) continue;
+    if (got.file == hidden.file) {
+      if (calls != nullptr && code == hidden.module_call && calls->count < ModuleCalls::kMost)
+        calls->self[calls->count++] = object_of<k.minor >= kTaggedSince>(here, k.locals);
+      continue;
+    }
     got.code = code;
     if constexpr (k.last_is == Last::pointer) {
       got.lasti = static_cast<std::uint32_t>(at<const char*>(here, k.last) - (code + k.co_code));
@@ -69,7 +80,7 @@ static_assert(sizeof(kWalks) / sizeof(kWalks[0]) == sizeof(kLayouts) / sizeof(kL
 using ThisThreadState = void* (*)();
 constinit ThisThreadState g_this_thread_state = nullptr;
 constinit const Layout* g_layout = nullptr;
-constinit const void* g_hidden = nullptr;
+constinit Hidden g_hidden{};
 constinit ReadFrames g_walk = nullptr; // stored last: a reader that sees it sees the rest too
 
 // True if the runtime's own table agrees with the layout. This detects builds with another configuration. Free
@@ -95,7 +106,8 @@ bool describes_itself_as(const Layout& k, const void* runtime) {
                              {d.co_code, k.co_code},
                              {d.length, kSizeField},
                              {d.ascii, k.ascii},
-                             {d.bytes_data, kBytesData}};
+                             {d.bytes_data, kBytesData},
+                             {d.locals, k.locals}};
     for (const auto& [where, offset] : fields) {
       if (at<std::uint64_t>(runtime, where) != static_cast<std::uint64_t>(offset)) return false;
     }
@@ -263,18 +275,24 @@ bool python_attached() {
   return __atomic_load_n(&g_walk, __ATOMIC_ACQUIRE) != nullptr;
 }
 void python_hide(const void* file) {
-  __atomic_store_n(&g_hidden, file, __ATOMIC_RELAXED);
+  __atomic_store_n(&g_hidden.file, file, __ATOMIC_RELAXED);
+}
+void python_module_call(const void* code) {
+  __atomic_store_n(&g_hidden.module_call, code, __ATOMIC_RELAXED);
 }
 
 // Safe without the GIL, because only the thread itself changes its frames, and it is in this function.
 // _PyThreadState_UncheckedGet must not be used: up to 3.11 it returns the thread state of the GIL's holder, not
 // of this thread.
-std::size_t python_walk(PythonFrame* out, std::size_t capacity) {
+std::size_t python_walk(PythonFrame* out, std::size_t capacity, ModuleCalls* calls) {
+  if (calls != nullptr) calls->count = 0;
   ReadFrames walk_frames = __atomic_load_n(&g_walk, __ATOMIC_ACQUIRE);
   if (walk_frames == nullptr) return 0;
   const void* state = g_this_thread_state();
   if (state == nullptr) return 0;
-  return walk_frames(state, __atomic_load_n(&g_hidden, __ATOMIC_RELAXED), out, capacity);
+  const Hidden hidden{__atomic_load_n(&g_hidden.file, __ATOMIC_RELAXED),
+                      __atomic_load_n(&g_hidden.module_call, __ATOMIC_RELAXED)};
+  return walk_frames(state, hidden, out, capacity, calls);
 }
 
 PythonPlace python_place() {

@@ -29,6 +29,14 @@ struct PythonPlace {
   friend bool operator==(const PythonPlace&, const PythonPlace&) = default;
 };
 
+// The calls of torch.nn.Module that are on a stack: the modules themselves, innermost first. The deepest ones
+// alone: a caller of theirs tells less.
+struct ModuleCalls {
+  static constexpr std::size_t kMost = 8;
+  std::size_t count;
+  const void* self[kMost];
+};
+
 // The names of a frame. The pointers lead into live str objects or into the caller's buffer.
 struct PythonNames {
   const char* function; // qualified from 3.11 on
@@ -57,9 +65,13 @@ void python_detach();
 bool python_attached();
 // Leaves out the frames whose co_filename is this object: the bootstrap's wrappers.
 void python_hide(const void* file);
+// Sets the code object of the function, in the file that is hidden, whose first argument is the module that it
+// calls.
+void python_module_call(const void* code);
 
-// Writes the calling thread's frames, innermost first, and returns their number. It only reads memory.
-std::size_t python_walk(PythonFrame* out, std::size_t capacity);
+// Writes the calling thread's frames, innermost first, and returns their number. It only reads memory. If
+// `calls` is not null, writes the modules there; it reads nothing of them.
+std::size_t python_walk(PythonFrame* out, std::size_t capacity, ModuleCalls* calls = nullptr);
 
 // Returns the instruction that the calling thread's innermost frame is at. It only reads memory.
 PythonPlace python_place();

@@ -26,16 +26,17 @@ struct Layout {
   int line_table, first_line;
   LineTable lines;
   int ascii, compact; // str: offset of the data, if ASCII, and if compact but not ASCII
+  int locals;         // of a frame: its first argument
 };
 
 // clang-format off
 inline constexpr Layout kLayouts[] = {
-    {9,  24, -1, 32, 24, 104, Last::bytes,   -1, -1,  112, 112, 104, 120, 40, LineTable::lnotab,    48, 72},
-    {10, 24, -1, 32, 24, 96,  Last::units,   -1, -1,  112, 112, 104, 120, 40, LineTable::ranges,    48, 72},
-    {11, 56, 8,  32, 48, 56,  Last::pointer, 69, 184, 128, 120, 112, 136, 72, LineTable::locations, 48, 72},
-    {12, 56, 0,  0,  8,  56,  Last::pointer, 70, 192, 128, 120, 112, 136, 68, LineTable::locations, 40, 56},
-    {13, 72, -1, 0,  8,  56,  Last::pointer, 70, 200, 128, 120, 112, 136, 68, LineTable::locations, 40, 56},
-    {14, 72, -1, 0,  8,  56,  Last::pointer, 74, 208, 128, 120, 112, 136, 68, LineTable::locations, 40, 56},
+    {9,  24, -1, 32, 24, 104, Last::bytes,   -1, -1,  112, 112, 104, 120, 40, LineTable::lnotab,    48, 72, 360},
+    {10, 24, -1, 32, 24, 96,  Last::units,   -1, -1,  112, 112, 104, 120, 40, LineTable::ranges,    48, 72, 352},
+    {11, 56, 8,  32, 48, 56,  Last::pointer, 69, 184, 128, 120, 112, 136, 72, LineTable::locations, 48, 72, 72},
+    {12, 56, 0,  0,  8,  56,  Last::pointer, 70, 192, 128, 120, 112, 136, 68, LineTable::locations, 40, 56, 72},
+    {13, 72, -1, 0,  8,  56,  Last::pointer, 70, 200, 128, 120, 112, 136, 68, LineTable::locations, 40, 56, 72},
+    {14, 72, -1, 0,  8,  56,  Last::pointer, 74, 208, 128, 120, 112, 136, 68, LineTable::locations, 40, 56, 80},
 };
 // clang-format on
 
@@ -44,7 +45,7 @@ inline constexpr int kHashField = 24;  // str
 inline constexpr int kStateField = 32; // str: interned:2, kind:3, compact:1, ascii:1
 inline constexpr int kBytesData = 32;
 inline constexpr std::uint8_t kOwnedByC = 3; // from 3.12: a frame that only marks an entry from C
-inline constexpr int kTaggedSince = 14;      // the low bits of a frame's reference to its code are a tag
+inline constexpr int kTaggedSince = 14;      // the low bits of a frame's references are a tag
 inline constexpr std::uintptr_t kTag = 3;
 inline constexpr std::size_t kLongestWalk = 16384; // a longer chain is broken, or too slow to walk
 
@@ -57,10 +58,11 @@ struct Description {
   int frame, previous, code, last, owner; // table offsets of the Layout fields with these names
   int file, name, qualname, line_table, first_line, co_code;
   int length, ascii, bytes_data; // of str, str and bytes
+  int locals;
 };
 inline constexpr Description kDescriptions[] = {
-    {13, 184, 232, 240, 248, 264, 280, 288, 296, 304, 312, 344, 552, 560, 528},
-    {14, 208, 256, 264, 272, 288, 320, 328, 336, 344, 352, 384, 632, 640, 608},
+    {13, 184, 232, 240, 248, 264, 280, 288, 296, 304, 312, 344, 552, 560, 528, 256},
+    {14, 208, 256, 264, 272, 288, 320, 328, 336, 344, 352, 384, 632, 640, 608, 280},
 };
 inline constexpr int kVersionField = 8; // PY_VERSION_HEX
 inline constexpr int kFreeThreadedField = 16;

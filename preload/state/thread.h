@@ -29,6 +29,7 @@ struct Trail {
 struct Scratch {
   PythonFrame python[kMaxPython];
   std::uint64_t native[kMaxNative];
+  ModuleCalls calls;
   Trail<PythonFrame, kMaxPython> python_trail;
   Trail<std::uint64_t, kMaxNative> native_trail;
 };

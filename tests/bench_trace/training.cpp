@@ -113,7 +113,7 @@ Training::Block Training::born(std::uint32_t thread, std::uint32_t site, std::ui
   RingRecord birth = record(EventType::birth, static_cast<std::uint8_t>(format::Kind::heap),
                             tensor_block ? format::kTensor : std::uint16_t{0});
   birth.put(
-      format::BirthEvent{block.address, block.given(), asked, format::StackId{1 + site % kSites}, 0, flows()});
+      format::BirthEvent{block.address, block.given(), asked, format::StackId{1 + site % kSites}, {}, flows()});
   output_.put(thread, birth);
   live.add(static_cast<std::int64_t>(block.given()));
   if (tensor_block) tensor.add(static_cast<std::int64_t>(asked));

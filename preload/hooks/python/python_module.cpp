@@ -12,6 +12,7 @@
 #include "preload/marks/phase_marks.h"
 #include "preload/os/libc/libc_table.h"
 #include "preload/os/paths.h"
+#include "preload/record/model_modules.h"
 #include "preload/record/stack_capture.h"
 #include "preload/stack/python_collector.h"
 #include "preload/stack/python_frames.h"
@@ -77,11 +78,30 @@ Object* pinned(Object*, Object* const* args, Ssize count) { // bytes in use, byt
   return done();
 }
 
-Object* label(Object*, Object* const* args, Ssize count) { // address, bytes, role, name, memory
-  if (count < 5) return done();
+Object* label(Object*, Object* const* args, Ssize count) { // address, bytes, role, name, memory, module
+  if (count < 6) return done();
   const void* const address = reinterpret_cast<const void*>(number_of(args[0]));
   record::label(address, number_of(args[1]), text_of(args[2]).data, text_of(args[3]).data,
-                static_cast<unsigned>(number_of(args[4])));
+                static_cast<unsigned>(number_of(args[4])), text_of(args[5]).data);
+  return done();
+}
+
+// modules({id: path}): names the modules of all models, and no others.
+Object* modules(Object*, Object* const* args, Ssize count) {
+  if (count < 1) return done();
+  record::forget_modules();
+  Object* self = nullptr;
+  Object* path = nullptr;
+  for (Ssize at = 0; g_python.PyDict_Next(args[0], &at, &self, &path) != 0;) {
+    const PythonText text = text_of(path);
+    record::model_module(reinterpret_cast<const void*>(number_of(self)), text.data, text.bytes);
+  }
+  return done();
+}
+
+// module_call(code): tells the walk of frames which function calls modules.
+Object* module_call(Object*, Object* const* args, Ssize count) {
+  if (count > 0) record::python_module_call(args[0]);
   return done();
 }
 
@@ -240,6 +260,7 @@ constinit MethodDef g_methods[] = {
     {"attach", attach, kFastCall, nullptr},   {"detach", detach, kFastCall, nullptr},
     {"then", then, kFastCall, nullptr},       {"pinned", pinned, kFastCall, nullptr},
     {"label", label, kFastCall, nullptr},     {"collector", collector, kFastCall, nullptr},
+    {"modules", modules, kFastCall, nullptr}, {"module_call", module_call, kFastCall, nullptr},
 };
 
 // Writes to `path` the file `inside` of the folder of this library. Returns its length, or 0 if it is not

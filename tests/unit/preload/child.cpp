@@ -82,7 +82,7 @@ std::uint64_t lost_in_all() {
 
 format::RingRecord birth_of(std::uint64_t address, std::uint64_t given, format::Stamp stamp) {
   format::RingRecord record{};
-  record.put(format::BirthEvent{address, given, given, {}, 0, {}});
+  record.put(format::BirthEvent{address, given, given, {}, {}, {}});
   record.kind = static_cast<std::uint8_t>(format::Kind::heap);
   record.stamp = stamp;
   return record;

@@ -101,6 +101,26 @@ def measure_training(out):
     torch._dynamo.reset()
 
 
+def measure_hooks(out, model, x):
+    """What the program can see: PyTorch's tables of hooks, the callbacks of the collector, recompiles."""
+    import gc
+
+    import torch
+    from torch._dynamo.utils import counters
+    from torch.nn.modules import module
+
+    torch._dynamo.reset()
+    counters.clear()
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+    for rows in (2, 2, 3, 5):  # dynamo compiles again for another size, once
+        compiled(x[:1].expand(rows, -1)).sum().backward()
+    out["counters"] = {name: dict(counters[name]) for name in ("stats", "frames", "graph_break", "recompiles", "unimplemented")}
+    out["hook tables"] = {name: len(table) for name, table in vars(module).items() if name.startswith("_global_") and hasattr(table, "__len__")}
+    out["hooks of modules"] = [len(table) for part in model.modules() for name, table in vars(part).items() if "hooks" in name]
+    out["gc.callbacks"] = len(gc.callbacks)
+    torch._dynamo.reset()
+
+
 def measure_exports(out, x, inner, Model):
     import torch
 
@@ -128,6 +148,7 @@ def measure():
     inner = Model()
     measure_functions(out, x, inner)
     measure_training(out)
+    measure_hooks(out, inner, x)
     measure_exports(out, x, inner, Model)
     print(json.dumps(out))
 

@@ -157,6 +157,34 @@ def immortal_code():
     names["immortal"]()
 
 
+class Module:
+    pass
+
+
+def calls_of_modules():
+    """The first argument of the wrapper of Module.__call__, whatever the version; more than eight are too many."""
+
+    def wrapper(self, inner, *args, **kwargs):
+        return inner(*args, **kwargs)
+
+    finders = [type(finder).find_spec.__code__ for finder in sys.meta_path if type(finder).__name__ == "_Finder"]
+    hidden = finders[0].co_filename  # the object that the walk leaves out
+    call = type(wrapper)(wrapper.__code__.replace(co_filename=hidden), globals())
+    assert probe.modules() == []
+    probe.module_call(call.__code__)
+    modules = [Module() for _ in range(12)]
+
+    def nested(left):
+        return call(left[0], nested, left[1:]) if left else probe.modules()
+
+    for count in (0, 1, 2, 8, 12):
+        wanted = [id(module) for module in reversed(modules[:count])][:8]
+        assert nested(modules[:count]) == wanted, (count, nested(modules[:count]), wanted)
+    for immortal in (None, "text", 1):
+        assert call(immortal, probe.modules) == [id(immortal)], immortal
+    probe.module_call(None)
+
+
 def descriptions():
     """An interpreter is walked only if its version is known and, from 3.13 on, if it describes itself as we know it."""
     runtime = ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, "_PyRuntime"))
@@ -179,8 +207,8 @@ def descriptions():
         if not probe.attach(sys.version.encode(), copy):
             told.append(at)
         word.value ^= 1 << 20
-    # The cookie, the version, free threading, and 14 fields.
-    assert told[:3] == [0, 8, 16] and len(told) == 17, told
+    # The cookie, the version, free threading, and 15 fields.
+    assert told[:3] == [0, 8, 16] and len(told) == 18, told
 
 
 def many_threads():
@@ -233,6 +261,7 @@ def main():
     names_and_paths()
     freed_code()
     immortal_code()
+    calls_of_modules()
     descriptions()
     many_threads()
     deep()

@@ -11,7 +11,9 @@
 #include "preload/device/device_blocks.h"
 #include "preload/format/records.h"
 #include "preload/hooks/python/interpreter_startup.h"
+#include "preload/marks/framework_facts.h"
 #include "preload/marks/phase_marks.h"
+#include "preload/record/model_modules.h"
 #include "preload/record/stack_capture.h"
 #include "preload/stack/python_frames.h"
 
@@ -117,10 +119,22 @@ void parameter_dtype(const char* dtype, std::size_t bytes, std::uint64_t count) 
   say(line);
 }
 
-void label(const void*, std::uint64_t bytes, const char* role, const char* name, unsigned memory) {
-  char line[256];
-  std::snprintf(line, sizeof(line), "label %s %s %llu %u\n", role, name, static_cast<unsigned long long>(bytes),
-                memory);
+void label(const void*, std::uint64_t bytes, const char* role, const char* name, unsigned memory,
+           const char* module) {
+  char line[512];
+  std::snprintf(line, sizeof(line), "label %s %s %llu %u %s\n", role, name,
+                static_cast<unsigned long long>(bytes), memory, module);
+  say(line);
+}
+
+void forget_modules() {
+  say("modules\n");
+}
+void model_module(const void* self, const char* path, std::size_t bytes) {
+  char line[512];
+  std::snprintf(line, sizeof(line), "module %llu %.*s\n",
+                static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(self)),
+                static_cast<int>(bytes), path);
   say(line);
 }
 
@@ -192,6 +206,19 @@ __attribute__((visibility("default"))) long probe_chain(char* out, std::size_t c
     used += static_cast<std::size_t>(std::sprintf(out + used, "%u", names.line)) + 1;
   }
   return static_cast<long>(used);
+}
+
+// The ids of the modules that the calling thread's stack is in, innermost first. Returns their number.
+__attribute__((visibility("default"))) std::size_t probe_modules(std::uint64_t* out) {
+  static memtrace::record::PythonFrame frames[4096];
+  memtrace::record::ModuleCalls calls;
+  memtrace::record::python_walk(frames, 4096, &calls);
+  for (std::size_t i = 0; i < calls.count; ++i) out[i] = reinterpret_cast<std::uintptr_t>(calls.self[i]);
+  return calls.count;
+}
+
+__attribute__((visibility("default"))) void probe_module_call(std::size_t code) {
+  memtrace::record::python_module_call(reinterpret_cast<const void*>(code));
 }
 
 // Walks as often as asked, into one buffer: what a walk costs.

@@ -10,6 +10,8 @@ _probe.probe_chain.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
 _probe.probe_walk.restype = ctypes.c_size_t
 _probe.probe_walk.argtypes = [ctypes.c_size_t]
 _probe.probe_identity.restype = ctypes.c_size_t
+_probe.probe_modules.restype = ctypes.c_size_t
+_probe.probe_module_call.argtypes = [ctypes.c_size_t]
 _probe.probe_depth.restype = ctypes.c_size_t
 _probe.probe_attach.restype = ctypes.c_bool
 _probe.probe_attach.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
@@ -41,6 +43,17 @@ def chain():
     parts = ctypes.string_at(_local.buffer, used).split(b"\0")[:-1]
     frames = [tuple(parts[i : i + 4]) for i in range(0, len(parts), 4)]
     return [(function, file, int(first), int(line)) for function, file, first, line in frames[1:]]
+
+
+def modules():
+    """The ids of the modules that the stack is in, innermost first."""
+    out = (ctypes.c_uint64 * 8)()
+    return list(out[: _probe.probe_modules(out)])
+
+
+def module_call(code):
+    """Sets the code object whose first argument is a module."""
+    _probe.probe_module_call(0 if code is None else id(code))
 
 
 def identity():

@@ -41,15 +41,15 @@ template <class Node>
 StackId forward_call_of(const Node& node) {
   const std::uint64_t slot = kReturn;
   begin_node(&node, &slot);
-  return forward_of(kAddresses, 3);
+  return forward_of(kAddresses, 3).stack;
 }
 
 TEST(AutogradNodes, AreKnownByNumberAndThread) {
   in_child([] {
     prepare_nodes();
-    note_forward(node_key(7, 3), StackId{42});
-    note_forward(node_key(7, 4), StackId{43});
-    note_forward(node_key(0, 4), StackId{44});
+    note_forward(node_key(7, 3), {StackId{42}, {}});
+    note_forward(node_key(7, 4), {StackId{43}, {}});
+    note_forward(node_key(0, 4), {StackId{44}, {}});
     EXPECT_EQ(forward_call_of(Node213{.number = 7, .thread = 3}), StackId{42});
     EXPECT_EQ(forward_call_of(Node213{.number = 7, .thread = 4}), StackId{43});
     EXPECT_EQ(forward_call_of(Node211{.number = 7, .thread = 3}), StackId{42});
@@ -61,10 +61,24 @@ TEST(AutogradNodes, AreKnownByNumberAndThread) {
   });
 }
 
+TEST(AutogradNodes, HaveTheModuleOfTheirForwardCall) {
+  in_child([] {
+    prepare_nodes();
+    note_forward(node_key(7, 3), {StackId{42}, format::TextId{5}});
+    note_forward(node_key(8, 3), {StackId{42}, format::TextId{}});
+    const std::uint64_t slot = kReturn;
+    const Node213 of_module{.number = 7, .thread = 3}, of_none{.number = 8, .thread = 3};
+    begin_node(&of_module, &slot);
+    EXPECT_EQ(forward_of(kAddresses, 3).module, format::TextId{5});
+    begin_node(&of_none, &slot);
+    EXPECT_EQ(forward_of(kAddresses, 3).module, format::TextId{});
+  });
+}
+
 TEST(AutogradNodes, OtherWordsOfANodeAreNoKey) {
   in_child([] {
     prepare_nodes();
-    note_forward(node_key(5, 1), StackId{42});
+    note_forward(node_key(5, 1), {StackId{42}, {}});
     EXPECT_EQ(forward_call_of(Node213{.number = 99, .depth = 5, .thread = 3}), StackId{0});
     EXPECT_EQ(forward_call_of(Node213{.number = 5, .thread = (std::uint64_t{1} << 48) + 1}), StackId{0});
   });
@@ -74,18 +88,18 @@ TEST(AutogradNodes, CountOnlyDuringTheirEvaluation) {
   in_child([] {
     prepare_nodes();
     const Node213 node{.number = 7, .thread = 3};
-    note_forward(node_key(7, 3), StackId{42});
+    note_forward(node_key(7, 3), {StackId{42}, {}});
     std::uint64_t slot = kReturn;
     begin_node(&node, &slot);
-    EXPECT_EQ(forward_of(kAddresses, 3), StackId{42});
+    EXPECT_EQ(forward_of(kAddresses, 3).stack, StackId{42});
     constexpr std::uint64_t kElsewhere[] = {0x10, 0x20, 0x30};
-    EXPECT_EQ(forward_of(kElsewhere, 3), StackId{0}) << "Python frames are between";
+    EXPECT_EQ(forward_of(kElsewhere, 3).stack, StackId{0}) << "Python frames are between";
     slot = 0x9999;
-    EXPECT_EQ(forward_of(kAddresses, 3), StackId{0}) << "an evaluation inside another has ended";
+    EXPECT_EQ(forward_of(kAddresses, 3).stack, StackId{0}) << "an evaluation inside another has ended";
     slot = kReturn;
     begin_node(&node, &slot);
     local.node_slot = &slot - 100'000;
-    EXPECT_EQ(forward_of(kAddresses, 3), StackId{0}) << "its frame is gone";
+    EXPECT_EQ(forward_of(kAddresses, 3).stack, StackId{0}) << "its frame is gone";
   });
 }
 
@@ -112,7 +126,7 @@ TEST(AutogradNodes, TheNewestAreKnown) {
     prepare_nodes();
     constexpr std::uint64_t kMade = 100'000, kKept = 16'384;
     for (std::uint64_t number = 0; number < kMade; ++number)
-      note_forward(node_key(number, 1), StackId{static_cast<std::uint32_t>(number + 1)});
+      note_forward(node_key(number, 1), {StackId{static_cast<std::uint32_t>(number + 1)}, {}});
     for (std::uint64_t number = 0; number < kMade; number += 111) {
       const StackId expected{number < kMade - kKept ? 0 : static_cast<std::uint32_t>(number + 1)};
       EXPECT_EQ(forward_call_of(Node213{.number = number, .thread = 1}), expected) << number;

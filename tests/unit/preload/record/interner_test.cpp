@@ -173,7 +173,7 @@ TEST(Stack, NoneWhenNotAskedFor) {
     settings.stacks = Stacks::none;
     prepare_stacks();
     const Recording here;
-    EXPECT_EQ(capture_stack(true), StackId{0});
+    EXPECT_EQ(capture_stack(true).stack, StackId{0});
   });
 }
 

@@ -17,7 +17,7 @@ RingRecord counters(std::uint64_t allocated, std::uint64_t freed) {
 RingRecord birth(std::uint32_t allocated, std::uint32_t freed) {
   RingRecord record{};
   // The bytes of the block itself are in each level.
-  record.put(format::BirthEvent{0, 1 << 20, 0, {}, 0, {allocated, freed, 0, 0}});
+  record.put(format::BirthEvent{0, 1 << 20, 0, {}, {}, {allocated, freed, 0, 0}});
   return record;
 }
 

@@ -113,12 +113,12 @@ TEST(Encoder, SmallDifferencesAreSmall) {
   format::Model model;
   Encoder encoder(buffer, sizeof buffer, model);
   RingRecord record{};
-  record.put(format::BirthEvent{0x7F1234560000, 4096, 4096, {}, 0, {}});
+  record.put(format::BirthEvent{0x7F1234560000, 4096, 4096, {}, {}, {}});
   record.stamp = 1'000'000'000'000;
   ASSERT_TRUE(encoder.add(record));
   const std::size_t before = encoder.bytes();
   record.stamp += 50;
-  record.put(format::BirthEvent{0x7F1234560000 + 32, 4096, 4096, {}, 0, {}});
+  record.put(format::BirthEvent{0x7F1234560000 + 32, 4096, 4096, {}, {}, {}});
   ASSERT_TRUE(encoder.add(record));
   EXPECT_EQ(encoder.bytes() - before, 4u) << "mask, type, a byte of stamp, a byte of address";
 }
@@ -136,7 +136,7 @@ TEST(Encoder, RepetitionCostsTheStampAlone) {
       RingRecord record{};
       const std::uint64_t address = block == 1 ? 0x7F0000002000 : 0x7F0000001000;
       if (block < 2) {
-        record.put(format::BirthEvent{address, 4104, 4096, format::StackId(block + 7), 0, {}});
+        record.put(format::BirthEvent{address, 4104, 4096, format::StackId(block + 7), {}, {}});
       } else {
         record.put(format::DeathEvent{address, 4104, {}, {}});
       }

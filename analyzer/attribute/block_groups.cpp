@@ -7,6 +7,7 @@ namespace memtrace::replay {
 BlockGroups::BlockGroups(const trace::Trace& trace, Step last_step)
     : askers_(trace),
       makers_(trace),
+      modules_(trace.definitions()),
       last_step_(last_step),
       modules_seen_(trace.facts().parameters.has_value()) {}
 
@@ -44,6 +45,7 @@ HoldingGroup BlockGroups::group(const Block& block, const Phases& phases, const 
   group.phase = phases.paths().last(group.path);
   group.known = block.born.known;
   group.step = block.born.step;
+  group.module = modules_.shared(block.module);
   return group;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analyzer/attribute/holding_group.h"
+#include "analyzer/attribute/module_patterns.h"
 #include "analyzer/attribute/role_by_function.h"
 #include "analyzer/attribute/role_by_library.h"
 #include "analyzer/attribute/role_by_site.h"
@@ -37,6 +38,7 @@ class BlockGroups {
   Askers askers_;
   Makers makers_;
   SiteRoles roles_;
+  ModulePatterns modules_;
   Step last_step_;
   bool modules_seen_;
 };

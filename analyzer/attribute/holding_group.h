@@ -22,7 +22,8 @@ struct HoldingGroup {
   NameId phase{}; // the last of the path
   KnownPhase known{};
   Step step{};
-  format::TextId name{}; // of the label: "exp_avg"; set only for buffers of an optimizer or an engine
+  format::TextId name{};   // of the label: "exp_avg"; set only for buffers of an optimizer or an engine
+  format::TextId module{}; // stands for all modules of its pattern (module_patterns.h); 0: none
   bool operator==(const HoldingGroup&) const = default;
 };
 
@@ -32,7 +33,8 @@ struct GroupHash {
     for (const std::uint64_t part :
          {static_cast<std::uint64_t>(group.kind) << 1 | (group.sampled ? 1 : 0),
           static_cast<std::uint64_t>(group.role) << 32 | static_cast<std::uint64_t>(group.name),
-          static_cast<std::uint64_t>(group.path), static_cast<std::uint64_t>(group.step)}) {
+          static_cast<std::uint64_t>(group.path), static_cast<std::uint64_t>(group.step),
+          static_cast<std::uint64_t>(group.module)}) {
       hash = (hash ^ part) * 0x9E3779B97F4A7C15u;
       hash ^= hash >> 29;
     }

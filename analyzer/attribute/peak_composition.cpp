@@ -83,6 +83,7 @@ struct Sum {
   format::Stamp born = ~format::Stamp{0}; // of the block that was made first
   Lifetimes lifetimes;
   Estimate estimate; // of sampled blocks, instead of bytes, asked and blocks
+  std::set<format::TextId> modules;
 
   void add(const Sum& other) {
     bytes += other.bytes;
@@ -95,6 +96,7 @@ struct Sum {
     born = std::min(born, other.born);
     lifetimes.add(other.lifetimes);
     estimate.add(other.estimate);
+    modules.insert(other.modules.begin(), other.modules.end());
   }
 
   // Adds `all` late bytes. `one`: those of the one block with the most, which came at `path` and `step`. Ties
@@ -130,7 +132,9 @@ Holding holding(const HoldingGroup& group, Sum& sum, const Paths& paths) {
               sum.late_step,
               0,
               group.name,
-              sum.born};
+              sum.born,
+              group.module,
+              {sum.modules.begin(), sum.modules.end()}};
   if (!group.sampled) return out;
   out.bytes = rounded(estimate.bytes);
   out.asked = rounded(estimate.asked);
@@ -163,7 +167,7 @@ Holdings holdings(Set& set, const BlockGroups& groups, const Paths& paths) {
   std::sort(out.begin(), out.end(), [](const Holding& a, const Holding& b) {
     const auto rest = [](const Holding& h) {
       return std::tuple(h.stack, h.kind, h.role, h.name, h.tensor, h.sampled, h.born_phase, h.born_known,
-                        h.born_step);
+                        h.born_step, h.module);
     };
     return a.bytes != b.bytes ? a.bytes > b.bytes : rest(a) < rest(b);
   });
@@ -196,6 +200,7 @@ struct InstantSets {
         sum.add_late(late, late, touches->path(), touches->step());
       sum.born = std::min(sum.born, block.birth_stamp);
       sum.lifetimes.add(lifetime);
+      if (block.module != format::TextId{}) sum.modules.insert(block.module);
     }
   }
 };

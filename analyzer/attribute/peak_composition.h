@@ -50,6 +50,10 @@ struct Holding {
       0;
   format::TextId name{};        // of its label: "exp_avg"; set only for buffers of an optimizer or an engine
   format::Stamp born_stamp = 0; // of the block that was made first
+  // Of a model: one that stands for all modules of its pattern (module_patterns.h), and those of the blocks,
+  // ascending. 0: none.
+  format::TextId module{};
+  std::vector<format::TextId> modules;
 };
 
 // Largest first. The other properties order ties, so every run gives one order.

@@ -31,7 +31,8 @@ struct Block {
   bool sampled = false; // a sampled small block: the flows have its bytes, so it is not in any level
   bool locked = false;  // its pages were locked after it was made: registered with CUDA, or by mlock
   Role label = Role::unknown;
-  format::TextId name{}; // of its label; 0: none
+  format::TextId name{};   // of its label; 0: none
+  format::TextId module{}; // of a model, that made it or that it belongs to; 0: none
   PhasePosition born;
   trace::Ordinal birth = 0;
   format::Stamp birth_stamp = 0;

@@ -94,7 +94,8 @@ void LiveBlocks::birth(const trace::Event& event, const PhasePosition& place, Bl
     put_down(event, place, watcher);
     return;
   }
-  const Block block = block_of<BirthEvent>(event, place);
+  Block block = block_of<BirthEvent>(event, place);
+  block.module = event.as<BirthEvent>().module;
   if (block.sampled) {
     sampled_birth(block, event, watcher);
     return;
@@ -234,6 +235,7 @@ void LiveBlocks::label(const trace::Event& event, BlockWatcher& watcher) {
     if (block == nullptr) continue;
     block->label = *role;
     block->name = said.name;
+    if (said.module != format::TextId{}) block->module = said.module;
     watcher.labelled(*block);
   }
   if (const auto at = mappings_.find(key); at != mappings_.end()) at->second.label = *role;

@@ -17,6 +17,7 @@ std::uint32_t ClassTable::group_number(const HoldingGroup& group, MemoryId memor
   key.group.step = Step::none;
   key.group.path = PathId::other;
   key.group.known = KnownPhase::none;
+  key.group.module = {};
   const auto [at, is_new] = by_group_.try_emplace(key, static_cast<std::uint32_t>(groups_.size()));
   if (is_new)
     groups_.push_back({group.stack, group.kind, group.role, group.tensor, group.sampled, group.phase,

@@ -174,6 +174,9 @@ report::TextStyle style_of(const ReportArguments& arguments, const report::Optio
   report::TextStyle style;
   style.screen = arguments.format == "html" ? screen_of(-1) : screen_of(arguments.output);
   style.screen.whole = style.screen.whole || arguments.all;
+  style.by = arguments.by == "module" ? report::Grouping::module
+             : arguments.by == "role" ? report::Grouping::role
+                                      : report::Grouping::line;
   style.all = arguments.all;
   style.all_steps = options.steps.all || options.steps.range.has_value();
   if (arguments.all || arguments.top_given) style.holders = options.peak_top;

@@ -10,9 +10,10 @@ namespace memtrace::cli {
 struct ReportArguments {
   std::string trace; // "": the newest job
   std::string format = "text";
-  std::string output; // "": stdout
-  bool all = false;   // do not limit the rows
-  std::string memory; // "": the findings determine it
+  std::string output;      // "": stdout
+  bool all = false;        // do not limit the rows
+  std::string by = "line"; // the rows of the table of the peak: line, module, role
+  std::string memory;      // "": the findings determine it
   report::Options options;
   bool top_given = false;
   std::uint64_t page_size = kPageSize; // bytes of an HTML page, about

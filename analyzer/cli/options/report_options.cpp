@@ -1,5 +1,7 @@
 // Purpose: the options of `memtrace report`.
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "analyzer/cli/options/shared_options.h"
 #include "analyzer/cli/options/subcommands.h"
@@ -35,6 +37,12 @@ void add_report(CLI::App& app, const std::function<void(const ReportArguments&)>
       "each process in full");
   command->add_flag("--compact", arguments->options.compact,
                     "JSON: give the stack of a row by its id alone; the object `sites` has the stacks");
+  command
+      ->add_option("--by", arguments->by,
+                   "rows of the table of what is alive at the peak: by your line, by the module of the model "
+                   "(equal layers share a row), or by role (line)")
+      ->type_name("line|module|role")
+      ->check(CLI::IsMember(std::vector<std::string>{"line", "module", "role"}).description(""));
   const CLI::Option* const top = add_top(*command, arguments->options.top,
                                          "number of rows of what is alive at a peak (text: 12; JSON: 20)");
   add_output(*command, arguments->format, arguments->output, {"text", "json", "html"});

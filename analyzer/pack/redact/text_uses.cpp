@@ -85,9 +85,13 @@ void TextUses::add_phase(const format::RingRecord& record) {
     case open_phase:
       use(record.as<format::OpenPhaseEvent>().name, TextUse::label);
       break;
+    case birth:
+      use(record.as<format::BirthEvent>().module, TextUse::label);
+      break;
     case label:
       use(record.as<format::LabelEvent>().role, TextUse::label);
       use(record.as<format::LabelEvent>().name, TextUse::label);
+      use(record.as<format::LabelEvent>().module, TextUse::label);
       break;
     case held:
       use(record.as<format::HeldEvent>().role, TextUse::label);

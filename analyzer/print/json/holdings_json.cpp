@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/attribute/module_patterns.h"
 #include "analyzer/attribute/sample_error.h"
 
 namespace memtrace::report {
@@ -17,9 +18,14 @@ using replay::Holding;
 // Returns a row that completes a sum. Only its size is known.
 Json rest_json(std::int64_t bytes, std::uint64_t asked, std::uint64_t blocks, const char* kind,
                const char* role) {
-  return {{"bytes", bytes},      {"asked", asked},   {"blocks", blocks},      {"kind", kind},
-          {"role", role},        {"site", nullptr},  {"born_phase", nullptr}, {"born_step", nullptr},
-          {"lifetime", nullptr}, {"how", "measured"}};
+  return {{"bytes", bytes},       {"asked", asked},      {"blocks", blocks}, {"kind", kind},
+          {"role", role},         {"module", nullptr},   {"site", nullptr},  {"born_phase", nullptr},
+          {"born_step", nullptr}, {"lifetime", nullptr}, {"how", "measured"}};
+}
+
+Json module_json(const ProcessAnalysis& analysis, format::TextId module) {
+  if (module == format::TextId{}) return nullptr;
+  return std::string(replay::module_pattern(analysis.trace->definitions().text(module)));
 }
 
 } // namespace
@@ -30,11 +36,13 @@ Json row_json(ProcessAnalysis& analysis, const Holding& row) {
               {"blocks", row.blocks},
               {"kind", format::kKindNames[static_cast<std::size_t>(row.kind)]},
               {"role", replay::role_name(row.role)},
+              {"module", module_json(analysis, row.module)},
               {"site", site_json(analysis, row.stack)},
               {"born_phase", analysis.account.paths.text(row.born_phase)},
               {"born_step", step_json(row.born_step)},
               {"lifetime", static_cast<double>(row.lifetime) / 1e9},
               {"how", row.sampled ? "sampled" : "measured"}};
+  if (row.module != format::TextId{}) out["modules"] = row.modules.size();
   if (row.sampled) out["error"] = row.error;
   if (row.kind == format::Kind::heap || row.kind == format::Kind::mmap_anon) out["resident"] = row.resident;
   if (row.untouched != 0) out["untouched"] = row.untouched; // of reservations

@@ -13,6 +13,7 @@
 #include "analyzer/findings/all_findings.h"
 #include "analyzer/print/text/device_text.h"
 #include "analyzer/print/text/finding_text.h"
+#include "analyzer/print/text/grouped_table.h"
 #include "analyzer/print/text/held_table.h"
 #include "analyzer/print/text/largest_lines.h"
 #include "analyzer/print/text/ledger_text.h"
@@ -189,20 +190,23 @@ class ReportText {
                       memory_name(view_.leading.memory), step_range(peak.bucket->first, peak.bucket->last)));
       return;
     }
-    write_held(
-        analysis_,
-        {.set = peak_set(),
-         .total = view_.leading.bytes,
-         .unit = view_.unit,
-         .title = view_.leading.memory == 0 ? "Alive at the peak"
-                                            : "Alive at the peak of " + memory_name(view_.leading.memory),
-         .sum = "total",
-         .at = fmt::format("at {:.1f} s", analysis_.seconds(peak.stamp)),
-         .others = "memtrace report --all",
-         .of_tensors = view_.of_tensors(),
-         .all = style_.all,
-         .now = peak.step},
-        style_.holders, lines_);
+    const Held held{.set = peak_set(),
+                    .total = view_.leading.bytes,
+                    .unit = view_.unit,
+                    .title = view_.leading.memory == 0
+                                 ? "Alive at the peak"
+                                 : "Alive at the peak of " + memory_name(view_.leading.memory),
+                    .sum = "total",
+                    .at = fmt::format("at {:.1f} s", analysis_.seconds(peak.stamp)),
+                    .others = "memtrace report --all",
+                    .of_tensors = view_.of_tensors(),
+                    .all = style_.all,
+                    .now = peak.step};
+    if (style_.by == Grouping::line) {
+      write_held(analysis_, held, style_.holders, lines_);
+    } else {
+      write_grouped(analysis_, held, style_.by, style_.holders, lines_);
+    }
     if (!view_.of_tensors() && view_.leading.reserved != 0)
       lines_.paragraph(
           "", fmt::format("Reserved and never touched, not counted above: {}", size(view_.leading.reserved)));

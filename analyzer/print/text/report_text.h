@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "analyzer/explain/grouped_rows.h"
 #include "analyzer/explain/process_analysis.h"
 #include "analyzer/findings/common/finding.h"
 #include "analyzer/wording/text_lines.h"
@@ -11,9 +12,10 @@ namespace memtrace::report {
 
 struct TextStyle {
   Screen screen;
-  std::size_t holders = 12; // rows of the table of blocks at the peak
-  bool all_steps = false;   // show every selected row, not only the informative ones
-  bool all = false;         // all details: a row for each site, the ledgers as tables
+  std::size_t holders = 12;     // rows of the table of blocks at the peak
+  bool all_steps = false;       // show every selected row, not only the informative ones
+  Grouping by = Grouping::line; // the rows of that table
+  bool all = false;             // all details: a row for each site, the ledgers as tables
 };
 
 // Returns the text of a finding about several processes.

@@ -65,7 +65,7 @@ TEST_F(Report, HasTheKeysOfTheContractInItsOrder) {
               (Keys{"entry_live", "exit_live", "peak_live", "transient", "net", "at_peak"}));
     for (const Json& row : phase["at_peak"]) {
       seen_row = true;
-      Keys wanted{"bytes", "asked",      "blocks",    "kind",     "role",
+      Keys wanted{"bytes", "asked",      "blocks",    "kind",     "role", "module",
                   "site",  "born_phase", "born_step", "lifetime", "how"};
       if (!row["born_phase"].is_null()) wanted.push_back("resident"); // else it is what no record tells of
       EXPECT_EQ(keys(row), wanted);

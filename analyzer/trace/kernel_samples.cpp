@@ -54,6 +54,13 @@ AddressSpace address_space_of(const Event& event) {
 
 } // namespace
 
+std::uint64_t GroupSample::held() const {
+  const auto known = [](std::uint64_t bytes) { return bytes == kNotSaid ? 0 : bytes; };
+  const std::uint64_t shared = std::min(known(shmem), file);
+  const std::uint64_t kept = shared + std::min(known(dirty), file - shared);
+  return charge - std::min(charge, file - kept);
+}
+
 void Samples::add(const Event& event) {
   switch (event.type) {
     case EventType::sample_process:
@@ -80,12 +87,14 @@ void Samples::add(const Event& event) {
     case EventType::sample_machine:
       machine_ = machine_of(event);
       if (!first_machine_) first_machine_ = machine_;
+      if (!scarcest_machine_ || machine_->available < scarcest_machine_->available)
+        scarcest_machine_ = machine_;
       break;
     case EventType::sample_node:
       node(event);
       break;
     case EventType::sample_address_space:
-      keep_last(address_spaces_, address_space_of(event));
+      address_space(address_space_of(event));
       break;
     case EventType::failure:
       failure(event);
@@ -93,6 +102,12 @@ void Samples::add(const Event& event) {
     default:
       break;
   }
+}
+
+void Samples::address_space(const AddressSpace& space) {
+  keep_last(address_spaces_, space);
+  if (!largest_space_ || space.size > largest_space_->size) largest_space_ = space;
+  if (!largest_data_ || space.data > largest_data_->data) largest_data_ = space;
 }
 
 const ProcessSample* Samples::process_at(format::Stamp stamp) const {
@@ -156,6 +171,7 @@ void Samples::charge(const Event& event) {
     sample->page_tables = said.page_tables;
     sample->dirty = said.dirty;
   }
+  if (!group->fullest || group->last->held() > group->fullest->held()) group->fullest = group->last;
 }
 
 void Samples::limits(const Event& event) {
@@ -169,15 +185,35 @@ void Samples::limits(const Event& event) {
 }
 
 void Samples::pressure(const Event& event) {
+  const unsigned level = event.flags & 0xFF;
+  if (level >= format::kCountsOfLevel && level != format::kWholeMachine) {
+    waits(event, level);
+    return;
+  }
   const auto [some, full] = event.as<format::SamplePressureEvent>();
   const Pressure pressure{event.stamp,         percent(some.avg10), percent(some.avg60), percent(full.avg10),
                           percent(full.avg60), some.total_us,       full.total_us};
-  const unsigned level = event.flags & 0xFF;
   if (level == format::kWholeMachine) {
+    if (!first_pressure_) first_pressure_ = pressure;
     pressure_ = pressure;
   } else if (SampledCgroup* const group = at_level(level); group != nullptr) {
+    if (!group->first_pressure) group->first_pressure = pressure;
     group->pressure = pressure;
   }
+}
+
+void Samples::waits(const Event& event, unsigned level) {
+  const auto said = event.as<format::SampleWaitsEvent>();
+  // A damaged trace may have any number of pages, so the bytes are modulo 2^64.
+  const auto bytes = [](std::uint64_t pages) { return pages == kNotSaid ? kNotSaid : pages * format::kPage; };
+  const WaitCounts counts{event.stamp, bytes(said.refaulted_pages), bytes(said.swapped_in_pages),
+                          said.major_faults, said.throttled};
+  SampledCgroup* const group =
+      level == format::kCountsOfProcess ? nullptr : at_level(level - format::kCountsOfLevel);
+  if (level != format::kCountsOfProcess && group == nullptr) return;
+  std::optional<WaitCounts>& first = group == nullptr ? first_waits_ : group->first_waits;
+  if (!first) first = counts;
+  (group == nullptr ? waits_ : group->waits) = counts;
 }
 
 void Samples::node(const Event& event) {
@@ -195,6 +231,7 @@ void Samples::node(const Event& event) {
                           pages(said.page_table_pages),
                           pages(said.hugetlb_pages)};
   if (!fullest_node_ || sample.held() > fullest_node_->held()) fullest_node_ = sample;
+  if (!node_with_least_free_ || sample.free < node_with_least_free_->free) node_with_least_free_ = sample;
 }
 
 void Samples::failure(const Event& event) {

@@ -67,6 +67,18 @@ struct GroupSample {
   // kNotSaid: the kernel does not report it. Page tables are part of `kernel`, `dirty` of `file`.
   std::uint64_t shmem = kNotSaid, kernel = kNotSaid, swap = kNotSaid, hugetlb = kNotSaid;
   std::uint64_t page_tables = kNotSaid, dirty = kNotSaid;
+
+  // Returns the bytes that the kernel does not reclaim at a limit: all but the clean page cache.
+  std::uint64_t held() const;
+};
+
+// Counts since the cgroup or the process began. kNotSaid: the kernel does not report it.
+struct WaitCounts {
+  format::Stamp stamp = 0;
+  std::uint64_t refaulted = kNotSaid; // bytes of files that were evicted and read again
+  std::uint64_t swapped_in = 0;       // bytes of anonymous memory that were evicted and read again
+  std::uint64_t major_faults = kNotSaid;
+  std::uint64_t throttled = 0; // how often memory.high delayed a task
 };
 
 struct CgroupLimitSample {
@@ -85,9 +97,11 @@ struct SampledCgroup {
   bool version_two = false;
   bool left = false;                               // the process was moved to another cgroup
   std::optional<GroupSample> first, last, highest; // by charge
+  std::optional<GroupSample> fullest;              // by held()
   std::deque<GroupSample> late;                    // the last samples, `last` included, in order
   std::optional<CgroupLimitSample> first_limits, limits;
-  std::optional<Pressure> pressure;
+  std::optional<Pressure> first_pressure, pressure;
+  std::optional<WaitCounts> first_waits, waits;
 };
 
 // An allocation that failed for lack of memory.
@@ -136,18 +150,29 @@ class Samples {
   const std::deque<AddressSpace>& address_spaces() const { return address_spaces_; } // the last ones, in order
   const std::optional<MachineSample>& first_machine() const { return first_machine_; }
   const std::optional<MachineSample>& machine() const { return machine_; }
-  const std::optional<NodeSample>& fullest_node() const { return fullest_node_; } // by held()
-  const std::optional<Pressure>& pressure() const { return pressure_; }           // of the machine
-  const std::deque<Failure>& failures() const { return failures_; }               // the last failures
-  std::uint64_t failed() const { return failed_; }                                // number of all failures
-  std::uint64_t taken() const { return taken_; }                                  // samples of the process
-  std::uint64_t taken_near() const { return taken_near_; }                        // of these, near a limit
+  // Returns the sample with the fewest available bytes.
+  const std::optional<MachineSample>& scarcest_machine() const { return scarcest_machine_; }
+  const std::optional<NodeSample>& node_with_least_free() const { return node_with_least_free_; }
+  // Returns the samples with the largest VmSize and with the largest VmData.
+  const std::optional<AddressSpace>& largest_space() const { return largest_space_; }
+  const std::optional<AddressSpace>& largest_data() const { return largest_data_; }
+  const std::optional<NodeSample>& fullest_node() const { return fullest_node_; }   // by held()
+  const std::optional<Pressure>& first_pressure() const { return first_pressure_; } // of the machine
+  const std::optional<Pressure>& pressure() const { return pressure_; }
+  const std::optional<WaitCounts>& first_waits() const { return first_waits_; } // of the process
+  const std::optional<WaitCounts>& waits() const { return waits_; }
+  const std::deque<Failure>& failures() const { return failures_; } // the last failures
+  std::uint64_t failed() const { return failed_; }                  // number of all failures
+  std::uint64_t taken() const { return taken_; }                    // samples of the process
+  std::uint64_t taken_near() const { return taken_near_; }          // of these, near a limit
 
  private:
   void group(const Event& event);
   void charge(const Event& event);
   void limits(const Event& event);
   void pressure(const Event& event);
+  void waits(const Event& event, unsigned level);
+  void address_space(const AddressSpace& space);
   void node(const Event& event);
   void failure(const Event& event);
   SampledCgroup* at_level(unsigned level); // null: the process is in no known cgroup there
@@ -157,9 +182,11 @@ class Samples {
   std::vector<ProcessSample> processes_;
   std::vector<ShareSample> shares_;
   std::deque<AddressSpace> address_spaces_;
-  std::optional<MachineSample> first_machine_, machine_;
-  std::optional<NodeSample> fullest_node_;
-  std::optional<Pressure> pressure_;
+  std::optional<AddressSpace> largest_space_, largest_data_;
+  std::optional<MachineSample> first_machine_, machine_, scarcest_machine_;
+  std::optional<NodeSample> fullest_node_, node_with_least_free_;
+  std::optional<Pressure> first_pressure_, pressure_;
+  std::optional<WaitCounts> first_waits_, waits_;
   std::deque<Failure> failures_;
   std::uint64_t failed_ = 0, taken_ = 0, taken_near_ = 0;
 };

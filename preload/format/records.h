@@ -110,7 +110,10 @@ inline constexpr std::size_t kTextChunk = 40;
 // parent.
 inline constexpr std::uint16_t kNearLimit = 0x100;  // sample_process, sample_cgroup: more frequent near a limit
 inline constexpr std::uint16_t kVersionTwo = 0x200; // sample_cgroup: of cgroup v2
-inline constexpr std::uint16_t kWholeMachine = 0xFF;         // sample_pressure: the machine, instead of a level
+inline constexpr std::uint16_t kWholeMachine = 0xFF; // sample_pressure: the machine, instead of a level
+inline constexpr std::uint16_t kCountsOfLevel =
+    0x80; // sample_pressure: more than any level; see SampleWaitsEvent
+inline constexpr std::uint16_t kCountsOfProcess = 0xFE;      // sample_pressure: the process, instead of a level
 inline constexpr std::uint64_t kNotSaid = ~std::uint64_t{0}; // the kernel has no such figure, or no limit
 // Flags of sample_ledger and sample_resident.
 inline constexpr std::uint16_t kLedgerLast = 1;   // sample_ledger: at the process's orderly end

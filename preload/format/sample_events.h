@@ -63,6 +63,18 @@ struct SamplePressureEvent {
   Stall full;
 };
 
+// The other fields of a sample_pressure whose level is kCountsOfLevel + a level, or kCountsOfProcess. These
+// levels are of no cgroup, so an older reader ignores the record. Counts since the cgroup or the process began.
+struct SampleWaitsEvent {
+  static constexpr EventType kType = EventType::sample_pressure;
+  std::uint32_t throttled; // how often memory.high delayed a task
+  std::uint32_t unused0;
+  std::uint64_t refaulted_pages;  // of files: evicted and read again
+  std::uint32_t swapped_in_pages; // of anonymous memory: evicted and read again
+  std::uint32_t unused1;
+  std::uint64_t major_faults;
+};
+
 struct SampleMachineEvent {
   static constexpr EventType kType = EventType::sample_machine;
   std::uint64_t total;

@@ -81,7 +81,16 @@ std::uint64_t or_none(std::uint64_t value) {
   return value == kNotSaid ? 0 : value;
 }
 
+// Before Linux 5.9, one number stands for files and anonymous memory.
+std::uint64_t first_number_after(const char* text, const char* key, const char* older) {
+  const std::uint64_t number = number_after(text, key);
+  return number != kNotSaid ? number : number_after(text, older);
+}
+
 void read_stat_two(const char* text, Charge* out) {
+  out->refaulted_pages = first_number_after(text, "workingset_refault_file ", "workingset_refault ");
+  out->swapped_in_pages = or_none(number_after(text, "workingset_refault_anon "));
+  out->major_faults = number_after(text, "pgmajfault ");
   out->anon = or_none(number_after(text, "anon "));
   out->file = or_none(number_after(text, "file "));
   out->shmem = number_after(text, "shmem ");
@@ -96,6 +105,10 @@ void read_stat_two(const char* text, Charge* out) {
 }
 
 void read_stat_one(const char* text, Charge* out) {
+  out->refaulted_pages =
+      first_number_after(text, "total_workingset_refault_file ", "total_workingset_refault ");
+  out->swapped_in_pages = or_none(number_after(text, "total_workingset_refault_anon "));
+  out->major_faults = number_after(text, "total_pgmajfault ");
   out->anon = or_none(number_after(text, "total_rss "));
   out->file = or_none(number_after(text, "total_cache "));
   out->shmem = number_after(text, "total_shmem ");
@@ -150,6 +163,7 @@ void forget_group() {
 bool read_charge(unsigned level, Charge* out) {
   *out = {};
   out->shmem = out->kernel = out->swap = out->hugetlb = out->page_tables = kNotSaid;
+  out->refaulted_pages = out->major_faults = kNotSaid;
   out->charge = number_in(level, version_two ? "memory.current" : "memory.usage_in_bytes");
   if (out->charge == kNotSaid) return false; // v2's root has no such file
   out->limit = limit_in(level, version_two ? "memory.max" : "memory.limit_in_bytes");
@@ -167,8 +181,11 @@ bool read_charge(unsigned level, Charge* out) {
     out->kernel = number_in(level, "memory.kmem.usage_in_bytes");
   }
   const char* const events = version_two ? "memory.events" : "memory.oom_control";
-  if (const char* const text = read_kernel_file(directory.text(), level_bytes[level], events); text != nullptr)
+  if (const char* const text = read_kernel_file(directory.text(), level_bytes[level], events);
+      text != nullptr) {
     out->oom_kills = or_none(number_after(text, "oom_kill "));
+    out->throttled = version_two ? or_none(number_after(text, "high ")) : 0;
+  }
   return true;
 }
 

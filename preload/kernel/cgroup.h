@@ -24,7 +24,7 @@ bool group_is_version_two();
 // In a forked child: forgets the cgroup, so that find_group() finds it again.
 void forget_group();
 
-// In bytes, except oom_kills. format::kNotSaid: the kernel does not give the figure.
+// In bytes, except oom_kills and the numbers at the end. format::kNotSaid: the kernel does not give the figure.
 struct Charge {
   std::uint64_t charge;
   std::uint64_t limit;
@@ -37,6 +37,11 @@ struct Charge {
   std::uint64_t hugetlb;
   std::uint64_t page_tables;
   std::uint64_t dirty; // the part of `file` that must be written to disk first
+  // Numbers since the cgroup began.
+  std::uint64_t refaulted_pages;  // of files: evicted and read again
+  std::uint64_t swapped_in_pages; // of anonymous memory: evicted and read again
+  std::uint64_t major_faults;
+  std::uint64_t throttled; // how often memory.high delayed a task; v1: 0
 
   // Returns the bytes that the kernel does not reclaim at a limit: all but the clean page cache.
   std::uint64_t held() const;

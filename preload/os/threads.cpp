@@ -53,6 +53,11 @@ std::uint64_t voluntary_switches() {
   call(SYS_getrusage, RUSAGE_THREAD, word(&usage));
   return static_cast<std::uint64_t>(usage.ru_nvcsw);
 }
+std::uint64_t major_faults() {
+  rusage usage{};
+  call(SYS_getrusage, RUSAGE_SELF, word(&usage));
+  return static_cast<std::uint64_t>(usage.ru_majflt);
+}
 bool thread_exists(int tid) {
   return call(SYS_tgkill, process_id(), tid, 0) != -ESRCH;
 }

@@ -15,7 +15,8 @@ int parent_id();
 int thread_id();
 // Returns how often the calling thread gave up the CPU to wait for something.
 std::uint64_t voluntary_switches();
-bool thread_exists(int tid); // of this process
+std::uint64_t major_faults(); // of the process: page faults that waited for storage
+bool thread_exists(int tid);  // of this process
 void yield();
 void sleep_ns(std::uint64_t ns);
 bool in_signal_handler(); // a heuristic: a signal other than SIGPIPE is blocked

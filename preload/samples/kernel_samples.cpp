@@ -136,6 +136,19 @@ void keep_closeness(const Closeness& closeness) {
   header->limit = closeness.limit;
 }
 
+void add_waits(Gathered& gathered, std::uint16_t level, const Charge& counts) {
+  RingRecord record = record_of(format::SampleWaitsEvent{
+      .throttled = static_cast<std::uint32_t>(counts.throttled),
+      .unused0 = 0,
+      .refaulted_pages = counts.refaulted_pages,
+      .swapped_in_pages = static_cast<std::uint32_t>(counts.swapped_in_pages),
+      .unused1 = 0,
+      .major_faults = counts.major_faults,
+  });
+  record.flags = level;
+  gathered.encoder.add(record);
+}
+
 void add_charge(Gathered& gathered, unsigned level) {
   Charge charge;
   if (!read_charge(level, &charge)) return;
@@ -154,7 +167,16 @@ void add_charge(Gathered& gathered, unsigned level) {
                                                charge.page_tables, charge.dirty});
   record.flags = static_cast<std::uint16_t>(level);
   gathered.encoder.add(record);
+  add_waits(gathered, static_cast<std::uint16_t>(level + format::kCountsOfLevel), charge);
   gathered.closeness.to_limit(charge.held(), charge.limit);
+}
+
+// A page fault of the process waited for storage.
+void add_own_waits(Gathered& gathered) {
+  Charge own{};
+  own.refaulted_pages = kNotSaid; // the kernel counts these for cgroups only
+  own.major_faults = os::major_faults();
+  add_waits(gathered, format::kCountsOfProcess, own);
 }
 
 // Returns the stall times of a line of a PSI file; all are 0 if `line` is nullptr.
@@ -272,6 +294,7 @@ Closeness sample_now(Depth depth, bool near) {
     add_charge(gathered, level);
     if (depth == Depth::all && named[level]) add_limits(gathered, level);
   }
+  if (depth != Depth::process) add_own_waits(gathered);
   if (depth == Depth::all) add_machine(gathered);
   if (gathered.encoder.records() == 0 ||
       !append(gathered.encoder, gathered.process.type != 0 ? &gathered.process : nullptr))

@@ -34,7 +34,11 @@ constexpr const char* kStat =
     "slab_reclaimable 6291456\n"
     "slab_unreclaimable 2097152\n"
     "slab 8388608\n"
-    "hugetlb 4194304\n";
+    "hugetlb 4194304\n"
+    "workingset_refault_anon 12\n"
+    "workingset_refault_file 3456\n"
+    "pgfault 98765\n"
+    "pgmajfault 789\n";
 
 } // namespace
 
@@ -63,7 +67,7 @@ bool enter_pod(const Scratch& scratch) {
   put_group_file("memory.events", "low 0\nhigh 0\nmax 0\noom 0\noom_kill 2\n", above);
   put_charge(554696704, "2147483648");
   put_group_file("memory.stat", kStat);
-  put_group_file("memory.events", "low 0\nhigh 0\nmax 31\noom 3\noom_kill 1\noom_group_kill 1\n");
+  put_group_file("memory.events", "low 0\nhigh 17\nmax 31\noom 3\noom_kill 1\noom_group_kill 1\n");
   put_group_file("memory.swap.current", "16777216\n");
   put_group_file("memory.swap.max", "0\n");
   put_group_file("memory.high", "max\n");

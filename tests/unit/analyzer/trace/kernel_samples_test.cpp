@@ -87,6 +87,30 @@ TEST(Samples, AProcessThatIsMovedLeavesItsGroups) {
   EXPECT_EQ(out.samples.groups()[2].last->page_tables, 2 * kMiB);
 }
 
+TEST(Samples, WaitsOfGroupsAndOfTheProcess) {
+  Builder b;
+  const std::uint32_t own = b.text("/sys/fs/cgroup/job");
+  b.on(0);
+  const std::uint16_t counts = format::kCountsOfLevel;
+  b.put(EventType::sample_pressure, 0, counts, {1, 2, 3, 4}); // of no group that was seen
+  group(b, 0, own, 100 * kMiB);
+  b.put(EventType::sample_pressure, 0, 0, {halves(3800, 120), 17, halves(950, 0), 5});
+  b.put(EventType::sample_pressure, 0, counts, {1, 10, 2, 30});
+  b.put(EventType::sample_pressure, 0, counts, {4, 25, 3, 90});
+  b.put(EventType::sample_pressure, 0, format::kCountsOfProcess, {0, kNotSaid, 0, 70});
+  const ReadSamples out = read_samples(b);
+  const SampledCgroup& g = out.samples.groups().at(0);
+  EXPECT_EQ(g.first_waits->refaulted, 10u * 4096);
+  EXPECT_EQ(g.waits->refaulted, 25u * 4096);
+  EXPECT_EQ(g.waits->swapped_in, 3u * 4096);
+  EXPECT_EQ(g.waits->major_faults, 90u);
+  EXPECT_EQ(g.waits->throttled, 4u);
+  EXPECT_EQ(g.pressure->some_us, 17u) << "the counts are not a pressure";
+  EXPECT_FALSE(out.samples.pressure()) << "of the machine";
+  EXPECT_EQ(out.samples.waits()->major_faults, 70u);
+  EXPECT_EQ(out.samples.waits()->refaulted, kNotSaid);
+}
+
 TEST(Samples, LimitsPressureMachineAddressSpace) {
   Builder b;
   const std::uint32_t own = b.text("/sys/fs/cgroup/job");

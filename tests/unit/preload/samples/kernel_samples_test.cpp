@@ -220,9 +220,17 @@ TEST(Samples, VersionTwoFromItsFiles) {
     EXPECT_EQ(set.ooms, 3u);
     EXPECT_EQ(limits[1].as<format::SampleLimitsEvent>().kills_all, 2u) << "no memory.oom.group there";
     const auto pressure = all_of(segments, EventType::sample_pressure);
-    ASSERT_GE(pressure.size(), 1u);
-    EXPECT_EQ(pressure[0].flags, 0);
-    const auto& [some, full] = pressure[0].as<format::SamplePressureEvent>();
+    ASSERT_GE(pressure.size(), 4u);
+    EXPECT_EQ(pressure[0].flags, format::kCountsOfLevel) << "with the charge";
+    const auto& waits = pressure[0].as<format::SampleWaitsEvent>();
+    EXPECT_EQ(waits.throttled, 17u);
+    EXPECT_EQ(waits.refaulted_pages, 3456u);
+    EXPECT_EQ(waits.swapped_in_pages, 12u);
+    EXPECT_EQ(waits.major_faults, 789u);
+    EXPECT_EQ(pressure[1].flags, 0);
+    EXPECT_EQ(pressure[2].flags, format::kCountsOfLevel + 1);
+    EXPECT_EQ(pressure[2].as<format::SampleWaitsEvent>().refaulted_pages, format::kNotSaid) << "no such key";
+    const auto& [some, full] = pressure[1].as<format::SamplePressureEvent>();
     EXPECT_EQ(some.avg10, 4105u);
     EXPECT_EQ(some.avg60, 1230u);
     EXPECT_EQ(some.total_us, 8123456u);
@@ -232,6 +240,24 @@ TEST(Samples, VersionTwoFromItsFiles) {
     EXPECT_FALSE(closeness.near);
     const std::uint64_t clean = 134217728 - 33554432 - 3145728;
     EXPECT_EQ(closeness.left, 2147483648 - (554696704 - clean));
+  });
+}
+
+TEST(Samples, MajorFaultsOfTheProcess) {
+  const Scratch scratch;
+  in_child([&] {
+    tests::open_files(scratch);
+    sample_now(Depth::process);
+    sample_now(Depth::groups);
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    std::vector<RingRecord> own;
+    for (const RingRecord& record :
+         all_of(tests::read_segments(scratch.file("t.memtrace")), EventType::sample_pressure))
+      if (record.flags == format::kCountsOfProcess) own.push_back(record);
+    ASSERT_EQ(own.size(), 1u) << "only with the groups";
+    EXPECT_LE(own[0].as<format::SampleWaitsEvent>().major_faults, static_cast<std::uint64_t>(usage.ru_majflt));
+    EXPECT_EQ(own[0].as<format::SampleWaitsEvent>().refaulted_pages, format::kNotSaid);
   });
 }
 

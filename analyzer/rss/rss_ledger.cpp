@@ -48,6 +48,10 @@ RssLedger of_process(const ProcessAnalysis& analysis, const trace::ProcessLedger
         fmt::format("{} of huge pages of the pool are in no RSS: they were added to VmRSS and VmHWM here",
                     sized(huge->resident)));
   }
+  out.swap = taken.swap;
+  if (taken.swap != 0)
+    out.remarks.push_back(
+        fmt::format("{} more of the process are in swap (VmSwap): they are in no row", sized(taken.swap)));
   if (!taken.allocator_asked)
     out.remarks.push_back(
         "what the allocator keeps is not known: it has no call that tells, or no thread of the program came by "
@@ -142,6 +146,7 @@ RssLedger of_group(const ProcessAnalysis& analysis, const trace::SampledCgroup& 
                  {"shared memory", shared},
                  {"page tables", tables},
                  {"kernel, all else", known(highest.kernel) - tables}});
+  if (highest.swap != trace::kNotSaid) out.swap = highest.swap;
   close(out);
   return out;
 }
@@ -164,6 +169,9 @@ RssLedger of_node(const ProcessAnalysis& analysis, const trace::NodeSample& samp
                  {"hugetlb", sample.hugetlb},
                  {"page tables", sample.page_tables},
                  {"kernel, all else", sample.kernel}});
+  const auto& machine = analysis.trace->samples().machine();
+  if (machine && machine->swap_total != trace::kNotSaid && machine->swap_free <= machine->swap_total)
+    out.swap = machine->swap_total - machine->swap_free;
   close(out);
   return out;
 }

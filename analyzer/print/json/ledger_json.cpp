@@ -3,6 +3,7 @@
 
 #include "analyzer/print/json/segments_json.h"
 #include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/rss/headroom.h"
 #include "analyzer/rss/rss_ledger.h"
 
 namespace memtrace::report {
@@ -47,6 +48,7 @@ Json ledger_json(const RssLedger& ledger) {
               {"t", ledger.t},           {"total", ledger.total},      {"high_water", ledger.high_water},
               {"rows", std::move(rows)}, {"residual", ledger.residual}};
   if (!ledger.of.empty()) out["of"] = ledger.of;
+  if (ledger.swap) out["swap"] = *ledger.swap;
   if (!ledger.remarks.empty()) out["remarks"] = ledger.remarks;
   return out;
 }
@@ -58,6 +60,22 @@ Json ledgers_json(const ProcessAnalysis& analysis, const Options& options) {
   if (!options.memory || *options.memory == "host")
     for (const RssLedger& ledger : ledgers(analysis)) out.push_back(ledger_json(ledger));
   add_card_ledgers(analysis, out);
+  return out;
+}
+
+Json headroom_json(const ProcessAnalysis& analysis, const Options& options) {
+  Json out = Json::array();
+  for (const Headroom& one : headrooms(analysis)) {
+    if (options.memory && *options.memory != memory_name(one.memory)) continue;
+    out.push_back({{"of", one.of},
+                   {"name", one.name.empty() ? Json(nullptr) : Json(one.name)},
+                   {"memory", memory_name(one.memory)},
+                   {"limit", one.limit},
+                   {"soft", one.soft},
+                   {"needed", one.needed ? Json(*one.needed) : Json(nullptr)},
+                   {"used", one.used},
+                   {"never_used", one.never_used()}});
+  }
   return out;
 }
 

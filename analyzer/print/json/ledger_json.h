@@ -7,6 +7,8 @@
 namespace memtrace::report {
 
 Json ledgers_json(const ProcessAnalysis& analysis, const Options& options);
+// Returns the limits, and how much of each the program needed, used and never used.
+Json headroom_json(const ProcessAnalysis& analysis, const Options& options);
 Json family_json(const Family& family);
 
 } // namespace memtrace::report

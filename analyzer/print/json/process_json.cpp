@@ -388,6 +388,7 @@ Json process_after_phases(ProcessAnalysis& analysis, const Findings& found, cons
   return {{"phase_peaks", phase_peaks_json(analysis, options)},
           {"peaks", peaks_json(analysis, options)},
           {"ledger", ledgers_json(analysis, options)},
+          {"headroom", headroom_json(analysis, options)},
           {"bytes_per_parameter", rows_json(analysis)},
           {"findings", std::move(findings)}};
 }

@@ -34,6 +34,14 @@ const char* source_of(const RssLedger& ledger, std::uint64_t highest) {
   return highest <= ledger.high_water ? "VmHWM, the kernel's record of the highest" : "the highest sample";
 }
 
+std::string limit_name(const Headroom& headroom) {
+  if (headroom.of == "address_space") return "Limit of address space (RLIMIT_AS)";
+  if (headroom.of == "data") return "Limit of data (RLIMIT_DATA)";
+  if (headroom.of == "node") return "Memory of node " + headroom.name;
+  if (headroom.of == "device") return "Memory of " + headroom.name;
+  return (headroom.soft ? "Limit (memory.high) of cgroup " : "Limit of cgroup ") + headroom.name;
+}
+
 double percent(std::int64_t part, std::uint64_t of) {
   const double out = of == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(of);
   return std::abs(out) < 0.05 ? 0 : out; // not "-0.0"
@@ -106,9 +114,23 @@ void write_ledger_line(const RssLedger& ledger, Lines& lines) {
   std::string text =
       fmt::format("{} {} at {:.1f} s, its highest sample: {} {} used = {}, residual {}", ledger.scope,
                   ledger.of, ledger.t, figure(ledger.total), unit.name, rows, in_unit(ledger.residual, unit));
+  if (ledger.swap.value_or(0) != 0) text += fmt::format("; {} more in swap", figure(*ledger.swap));
   if (ledger.high_water > ledger.total)
     text += fmt::format("; between samples, or before this program, the kernel counted {}",
                         figure(ledger.high_water));
+  lines.paragraph("", printable(text));
+}
+
+void write_headroom(const Headroom& headroom, Lines& lines) {
+  const Unit unit = unit_for(static_cast<std::int64_t>(headroom.limit));
+  const auto figure = [&unit](std::uint64_t bytes) { return in_unit(static_cast<std::int64_t>(bytes), unit); };
+  std::string text = limit_name(headroom) + fmt::format(" {} {}: ", figure(headroom.limit), unit.name);
+  const bool apart = headroom.of == "cgroup" || headroom.of == "node" || headroom.of == "device";
+  if (headroom.needed && apart)
+    text += fmt::format(
+        "needed at most {} (without {}), ", figure(*headroom.needed),
+        headroom.of == "device" ? "the cache of PyTorch's allocator" : "page cache that the kernel can drop");
+  text += fmt::format("used at most {}, never used {}", figure(headroom.used), figure(headroom.never_used()));
   lines.paragraph("", printable(text));
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "analyzer/rss/cgroup_breakdown.h"
+#include "analyzer/rss/headroom.h"
 #include "analyzer/rss/job_pss.h"
 #include "analyzer/rss/rss_ledger.h"
 #include "analyzer/wording/text_lines.h"
@@ -16,6 +17,9 @@ void write_ledger(const RssLedger& ledger, std::uint64_t highest, Lines& lines);
 void write_ledger_summary(const RssLedger& ledger, std::uint64_t highest, Lines& lines);
 // Writes the ledger of a cgroup or a machine as a sentence.
 void write_ledger_line(const RssLedger& ledger, Lines& lines);
+
+// Writes a limit, and how much of it the program needed, used and never used, as a sentence.
+void write_headroom(const Headroom& headroom, Lines& lines);
 
 // Writes the processes of a job, the sum of their memory, and what its cgroup is charged beside, as a table.
 // The processes that hold least are one row if there are more than 20.

@@ -51,6 +51,7 @@ class ReportText {
     others();
     write_devices(analysis_, lines_);
     ledger();
+    headroom();
     write_losses(analysis_, lines_);
     return lines_.take();
   }
@@ -238,6 +239,18 @@ class ReportText {
       } else if (one.scope != "process" && style_.all) {
         write_ledger_line(one, lines_);
       }
+    }
+  }
+
+  // Writes the limits of the memory that leads: with `all` each one, else the smallest of a cgroup, or the
+  // node's if no cgroup has a limit, and the process's own.
+  void headroom() {
+    bool shared = false; // a limit of several processes was written
+    for (const Headroom& one : headrooms(analysis_)) {
+      const bool several = one.of == "cgroup" || one.of == "node";
+      if (!style_.all && (one.memory != view_.leading.memory || (several && shared))) continue;
+      shared = shared || several;
+      write_headroom(one, lines_);
     }
   }
 

@@ -42,6 +42,7 @@ TEST_F(Report, HasTheKeysOfTheContractInItsOrder) {
                                  "phase_peaks",
                                  "peaks",
                                  "ledger",
+                                 "headroom",
                                  "bytes_per_parameter",
                                  "sites",
                                  "findings"}));

@@ -28,6 +28,7 @@
 #include "analyzer/findings/process/orphan_shm.h"
 #include "analyzer/findings/process/resident_memory.h"
 #include "analyzer/findings/process/retention_growth.h"
+#include "analyzer/findings/process/starved.h"
 #include "analyzer/findings/process/survived_failures.h"
 
 namespace memtrace::report {
@@ -67,6 +68,7 @@ Findings find_in_peaks(ProcessAnalysis& analysis) {
        {find_input_driven, find_states, find_pinned_cache, find_in_devices, find_in_resident, find_orphans})
     append(out, family(analysis));
   append(out, find_retention_growth(analysis));
+  append(out, find_starved(analysis));
   append(out, find_survived(analysis));
   return out;
 }
@@ -78,9 +80,10 @@ bool ends_it(const Finding& finding) {
 
 // Sets the bytes of the finding's blocks at the peak and at the end. A finding whose blocks are not known by
 // their stacks is about the peak, or about the whole process: there its bytes are what it holds. An allocation
-// that failed holds nothing. The site of `retention-growth` is that of blocks that were freed.
+// that failed and pages that were dropped hold nothing. The site of `retention-growth` is that of blocks that
+// were freed.
 void weigh(const ProcessAnalysis& analysis, Finding& finding) {
-  if (ends_it(finding) || finding.id == "allocation-retried") return;
+  if (ends_it(finding) || finding.id == "allocation-retried" || finding.id == "starved-for-memory") return;
   finding.bytes_at_peak = finding.bytes_at_end = finding.bytes;
   if (finding.id == "retention-growth" || !analysis.account.peaks.contains(finding.memory)) return;
   if (!finding.stacks.empty())

@@ -47,10 +47,11 @@ class CorpusCase(deaths.Case):
     def judged(self, case):
         """Returns the verdict, the truth in bytes, and the text of the report."""
         done = self.run_program(case)
-        if not case.limit:
+        died = case.limit and done.returncode != 0
+        if not died:
             self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
-        text = self.postmortem_text() if case.limit else self.report_text()
-        report = self.postmortem() if case.limit else self.report()
+        text = self.postmortem_text() if died else self.report_text()
+        report = self.postmortem() if died else self.report()
         truth = mystery.truth_of(done.stdout.decode(errors="replace"))
         verdict = judge.Verdict(case, judge.first_screen(text), judge.leading_finding(report), truth)
         return verdict, truth, text

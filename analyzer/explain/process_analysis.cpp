@@ -83,6 +83,18 @@ void add_segments(ProcessAnalysis& analysis) {
     analysis.death_segments = last->second;
 }
 
+// True if the program or a framework told where a phase or a step begins, or if the trace lacks events. Then
+// cycles are not guessed. A snapshot of PyTorch is the history of a training.
+bool is_marked(const ProcessAnalysis& analysis) {
+  const replay::Account& account = analysis.account;
+  if (account.last_step != replay::Step::none || account.detail.size() > 1 || !analysis.buckets.rows.empty() ||
+      torch_history(analysis.facts()))
+    return true;
+  for (const replay::Row& row : account.rows)
+    if (row.count != 0) return true;
+  return false;
+}
+
 } // namespace
 
 double ProcessAnalysis::seconds(format::Stamp stamp) const {
@@ -175,6 +187,7 @@ std::unique_ptr<ProcessAnalysis> analyze_process(std::unique_ptr<trace::Trace> t
   analysis->after_training = report::after_training(analysis->account, analysis->facts(), analysis->end);
   analysis->buckets = replay::buckets(*analysis->trace, analysis->account);
   analysis->steady = replay::steady(analysis->account);
+  if (!is_marked(*analysis)) analysis->cycles = replay::find_cycles(*analysis->trace);
   analysis->shown = replay::choose(analysis->account, analysis->buckets, options.steps);
   add_segments(*analysis);
   analysis->losses = analysis->trace->losses(analysis->account.counts);

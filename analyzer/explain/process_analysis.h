@@ -15,6 +15,7 @@
 #include "analyzer/explain/death.h"
 #include "analyzer/job/process_end.h"
 #include "analyzer/passes/allocator_segments.h"
+#include "analyzer/passes/cycles.h"
 #include "analyzer/symbols/symbolizer.h"
 #include "analyzer/trace/trace.h"
 
@@ -39,6 +40,7 @@ struct ProcessAnalysis {
   replay::Account account;
   replay::Buckets buckets;
   replay::Steady steady;
+  std::optional<replay::Cycles> cycles; // a guess, only for a process that marked no phase and no step
   replay::Step after_training = replay::Step::none; // see after_training.h
   replay::Shown shown;
   std::map<replay::Instant, replay::Holdings> sets;      // the holdings of every shown row and every peak
@@ -72,7 +74,7 @@ std::map<replay::Instant, replay::Holdings> alive_at(const ProcessAnalysis& anal
 std::string memory_name(replay::MemoryId memory);
 std::optional<replay::MemoryId> memory_named(const std::string& name);
 
-// Reads the events three or four times. Throws trace::ReadError if the file cannot be read.
+// Reads the events three to six times. Throws trace::ReadError if the file cannot be read.
 std::unique_ptr<ProcessAnalysis> analyze_process(std::unique_ptr<trace::Trace> trace, std::string kind,
                                                  ProcessEnd end, const Options& options);
 

@@ -20,6 +20,8 @@ trace::Ordinal first_from(const std::vector<trace::Ordinal>& instants, trace::Or
 class EventPass : public Observer {
  public:
   explicit EventPass(const LeftQuestion& question) : question_(question), ends_(question.counted.size()) {
+    for (std::size_t i = 1; i < question.cycles.size(); ++i) ends_[0].push_back(question.cycles[i] - 1);
+    if (!question.cycles.empty()) return; // no phase is counted
     for (std::size_t i = 0; i < question.counted.size(); ++i) {
       counted_at_[question.counted[i].path].push_back(i);
       if (question.counted[i].joined) joined_.push_back(i);
@@ -73,12 +75,19 @@ class EventPass : public Observer {
 
   // Returns the index of the counted phase that is the path or above it, or their number.
   std::size_t phase_of(PathId path) {
+    if (!question_.cycles.empty()) return 0;
     const auto [at, fresh] = phase_of_.try_emplace(path, ends_.size());
     if (!fresh) return at->second;
     for (PathId above = path; above != PathId::other; above = phases().paths().parent_of(above))
       if (const auto counted = counted_at_.find(above); counted != counted_at_.end())
         at->second = counted->second.back();
     return at->second;
+  }
+
+  // True if the event of the block's birth was over before its death.
+  bool outlives(const std::vector<trace::Ordinal>& ends, trace::Ordinal birth, trace::Ordinal death) const {
+    const trace::Ordinal over = first_from(ends, birth);
+    return (question_.cycles.empty() || over == kNever ? over : first_from(ends, over + 1)) < death;
   }
 
   void survived(trace::Ordinal until, bool ends) {
@@ -101,8 +110,8 @@ class EventPass : public Observer {
                            block.born, phase, static_cast<std::int64_t>(block.born.step)});
       return;
     }
-    const bool outlived = counted ? !ends_[phase].empty() && ends_[phase].back() >= block.birth
-                                  : phases().step() > block.born.step;
+    const bool outlived =
+        counted ? outlives(ends_[phase], block.birth, death) : phases().step() > block.born.step;
     if (ends && outlived) out_.freed_later[{block.memory, block.stack}] += bytes;
   }
 

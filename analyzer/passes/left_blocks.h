@@ -22,6 +22,10 @@ struct RecurringOccurrence {
 struct LeftQuestion {
   std::map<MemoryId, trace::Ordinal> until; // the instant to look at live blocks, for each memory in question
   std::vector<RecurringOccurrence> counted;
+  // If not empty: the first event of each cycle, ascending. Then `counted` has one element, whose events are
+  // the cycles, and every block is of the cycle in which it was born. A block outlives its cycle if it outlives
+  // the next one, too: a variable that each cycle sets anew still holds the block of the cycle before.
+  std::vector<trace::Ordinal> cycles;
 };
 
 struct LeftBlock {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <iterator>
 #include <set>
 #include <tuple>
@@ -143,6 +144,34 @@ bool few_steps(const EventTrail& trail, const RecurringPhases& phases) {
   return !phases.leaks_show || 2 * static_cast<std::int64_t>(steps.size()) <= phases.range.count();
 }
 
+// Returns the median of what the events after the first left, if three of four left nearly as much, else 0. The
+// mean would count what the last one may still use.
+std::int64_t usual_bytes(const EventTrail& trail, const std::vector<std::int64_t>& events) {
+  constexpr std::int64_t kNear = 20; // a twentieth
+  std::vector<std::int64_t> left;
+  for (const std::int64_t event : events) {
+    if (event <= trail.bytes.begin()->first) continue;
+    const auto at = trail.bytes.find(event);
+    left.push_back(at == trail.bytes.end() ? 0 : at->second);
+  }
+  if (left.empty()) return 0;
+  const auto middle = left.begin() + static_cast<std::ptrdiff_t>((left.size() - 1) / 2);
+  std::nth_element(left.begin(), middle, left.end());
+  const std::int64_t usual = *middle;
+  const auto near = std::count_if(left.begin(), left.end(), [&](std::int64_t bytes) {
+    return std::abs(replay::wrapping_sub(bytes, usual)) <= usual / kNear;
+  });
+  return 4 * static_cast<std::size_t>(near) >= 3 * left.size() ? usual : 0;
+}
+
+// True if a typical cycle allocates hardly more than the trail keeps of it: the program reads what it needs.
+bool only_collects(const ProcessAnalysis& analysis, const EventTrail& trail, const replay::LeftBlocks& left) {
+  const auto cycles = static_cast<std::int64_t>(left.events[trail.of.counted]);
+  const std::int64_t kept = trail.sum() / std::max<std::int64_t>(1, cycles - 1);
+  const auto allocated = static_cast<std::int64_t>(replay::typical_cycle(*analysis.cycles).allocated);
+  return allocated / 5 * 4 < kept;
+}
+
 // Returns the events of the kind if the trail is a leak, else none.
 std::vector<std::int64_t> judged_events(const ProcessAnalysis& analysis, const RecurringPhases& phases,
                                         const replay::LeftBlocks& left, const EventTrail& trail) {
@@ -153,7 +182,10 @@ std::vector<std::int64_t> judged_events(const ProcessAnalysis& analysis, const R
   for (const auto& [stack, bytes] : trail.stacks)
     if (const auto at = left.freed_later.find({trail.memory, stack}); at != left.freed_later.end())
       freed = replay::wrapping_add(freed, at->second);
-  if (freed > trail.sum() / kFreedPart || !few_steps(trail, phases)) return {};
+  // A library may make all blocks of a program at one line. Then it matters that each cycle left as much.
+  const bool is_shared = phases.guessed && usual_bytes(trail, events_of(phases, left, trail)) != 0;
+  if ((freed > trail.sum() / kFreedPart && !is_shared) || !few_steps(trail, phases)) return {};
+  if (phases.guessed && only_collects(analysis, trail, left)) return {};
   // A program may collect the results of its calls. Only what matters beside its peak is a finding.
   if (trail.of.counted < phases.counted.size() &&
       !worthwhile(trail.sum(), leading_peak(analysis, trail.memory).bytes))
@@ -165,6 +197,8 @@ std::vector<std::int64_t> judged_events(const ProcessAnalysis& analysis, const R
 } // namespace
 
 std::int64_t per_event(const EventTrail& trail, const std::vector<std::int64_t>& events) {
+  const std::int64_t usual = usual_bytes(trail, events);
+  if (usual != 0) return usual;
   const auto index = [&](std::int64_t event) {
     return std::lower_bound(events.begin(), events.end(), event) - events.begin();
   };

@@ -13,6 +13,7 @@
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/units.h"
+#include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
 namespace {
@@ -21,9 +22,10 @@ using replay::LeftBlock;
 using replay::MemoryId;
 using replay::PathId;
 
-// Returns "evaluation", "save", or "10 steps".
+// Returns "evaluation", "save", "10 steps", or "cycle" if memtrace guessed the events.
 std::string event_of(const ProcessAnalysis& analysis, const EventLeak& leak) {
   const PathId path = leak.largest().of.path;
+  if (analysis.cycles) return "cycle";
   if (path == PathId::other) return fmt::format("{} steps", leak.events[1] - leak.events[0]);
   return event_words(analysis.account.paths.text(analysis.account.paths.last(path)));
 }
@@ -44,13 +46,23 @@ std::string lines_in_words(const EventLeak& leak) {
 }
 
 // Returns "Of 8 such events, 8 left some, in steps 9 to 79".
-std::string events_in_words(const EventLeak& leak, bool are_steps) {
+std::string events_in_words(const EventLeak& leak, bool are_steps, bool guessed) {
   const EventTrail& trail = leak.largest();
-  std::string out = fmt::format("Of {} such events, {} left some", leak.events.size(), trail.bytes.size());
+  std::string out = fmt::format("Of {} {}, {} left some", leak.events.size(),
+                                guessed ? "judged cycles" : "such events", trail.bytes.size());
   if (are_steps)
     out += fmt::format(", in {}", step_range(static_cast<replay::Step>(trail.bytes.begin()->first),
                                              static_cast<replay::Step>(trail.bytes.rbegin()->first)));
   return out;
+}
+
+// Returns how memtrace knows of the cycles.
+std::string cycles_in_words(ProcessAnalysis& analysis) {
+  const replay::Cycles& cycles = *analysis.cycles;
+  return fmt::format(
+      "The cycles are a guess, found from the pattern of allocations: {} of them, each begins with a block of "
+      "{}",
+      cycles.each.size(), printable(analysis.symbolizer->site(cycles.anchor).line()));
 }
 
 std::string end_in_words(const ProcessAnalysis& analysis, MemoryId memory, const std::string& event,
@@ -61,12 +73,12 @@ std::string end_in_words(const ProcessAnalysis& analysis, MemoryId memory, const
                                                        : "at the highest point of the last step";
 }
 
-Finding event_finding(const ProcessAnalysis& analysis, const RecurringPhases& phases,
-                      const replay::LeftBlocks& left, const EventLeak& leak) {
+Finding event_finding(ProcessAnalysis& analysis, const RecurringPhases& phases, const replay::LeftBlocks& left,
+                      const EventLeak& leak) {
   const EventTrail& trail = leak.largest();
   const std::string event = event_of(analysis, leak);
   const bool steps = trail.of.counted == phases.counted.size();
-  const bool regular = trail.of.path == PathId::other;
+  const bool regular = trail.of.path == PathId::other && !phases.guessed;
   Finding finding;
   finding.id = "leak-per-event";
   finding.memory = trail.memory;
@@ -79,7 +91,8 @@ Finding event_finding(const ProcessAnalysis& analysis, const RecurringPhases& ph
     lines.insert(one.line);
   }
   std::sort(finding.stacks.begin(), finding.stacks.end());
-  finding.certain = analysis.losses.total() == 0 && trail.bytes.size() * 10 >= leak.events.size() * 9;
+  finding.certain =
+      !phases.guessed && analysis.losses.total() == 0 && trail.bytes.size() * 10 >= leak.events.size() * 9;
   finding.site = std::max_element(trail.stacks.begin(), trail.stacks.end(), [](const auto& a, const auto& b) {
                    return a.second < b.second;
                  })->first;
@@ -94,14 +107,19 @@ Finding event_finding(const ProcessAnalysis& analysis, const RecurringPhases& ph
       trail.line, more == 0 ? "" : fmt::format(" and {} more {}", more, more == 1 ? "line" : "lines"),
       size(held), end_in_words(analysis, trail.memory, event, steps));
   const std::string each = lines_in_words(leak);
-  const std::string said = events_in_words(leak, steps);
+  const std::string said = events_in_words(leak, steps, phases.guessed);
   finding.evidence = {said, "each time: " + each};
   finding.sentences = {said + ". Each time: " + each + "."};
+  if (phases.guessed) {
+    const std::string guess = cycles_in_words(analysis);
+    finding.evidence.push_back(guess);
+    finding.sentences.push_back(guess + ".");
+  }
   finding.remedy = fmt::format(
       "look for what stores the result of {} {}: a list, a dictionary, an attribute. The trace does not show "
-      "the holder. Keep figures (.item()) or only the last result, or write it to a file. 100 more such events "
+      "the holder. Keep figures (.item()) or only the last result, or write it to a file. 100 more such {} "
       "take {}",
-      trail.line, regular ? "in these steps" : "in each " + event,
+      trail.line, regular ? "in these steps" : "in each " + event, phases.guessed ? "cycles" : "events",
       size(static_cast<std::int64_t>(100 * static_cast<std::uint64_t>(finding.bytes))));
   return finding;
 }
@@ -127,7 +145,7 @@ PeakCandidate candidate_of(const ProcessAnalysis& analysis, const EventLeak& lea
     for (const LeftBlock* block : trail.blocks) excluded.push_back({block->birth, block->over});
   std::sort(excluded.begin(), excluded.end(), [](const auto& a, const auto& b) { return a.birth < b.birth; });
   out.judge = [&analysis, finding, leading](const replay::Without& without) {
-    return with_saving(analysis, finding, leading, without, "events");
+    return with_saving(analysis, finding, leading, without, analysis.cycles ? "cycles" : "events");
   };
   return out;
 }
@@ -166,7 +184,11 @@ bool steps_left_some(const ProcessAnalysis& analysis, const RecurringPhases& pha
 EventLeakCandidates propose_event_leaks(ProcessAnalysis& analysis) {
   EventLeakCandidates out;
   const RecurringPhases phases = recurring_phases(analysis, kLeastOfEvents);
-  const replay::LeftQuestion question{ends_of(analysis), phases.counted};
+  replay::LeftQuestion question{ends_of(analysis), phases.counted, {}};
+  if (phases.guessed && !phases.counted.empty()) {
+    for (const replay::Cycle& cycle : analysis.cycles->each) question.cycles.push_back(cycle.begin);
+    question.cycles.push_back(analysis.cycles->end);
+  }
   if (phases.counted.empty() && !steps_left_some(analysis, phases, question.until)) return out;
   const replay::LeftBlocks left = replay::left_blocks(*analysis.trace, question);
   for (const EventLeak& leak : event_leaks(analysis, phases, left)) {

@@ -87,6 +87,14 @@ bool is_begun_on_purpose(const ProcessAnalysis& analysis, PathId path) {
 
 RecurringPhases recurring_phases(const ProcessAnalysis& analysis, std::int64_t least_growth) {
   RecurringPhases out;
+  if (analysis.cycles) {
+    const replay::Cycles& cycles = *analysis.cycles;
+    const std::int64_t grew = replay::wrapping_sub(cycles.exit, cycles.each.front().entry);
+    if (grew >= least_growth)
+      out.counted.push_back({PathId::other, cycles.each.front().begin - 1, cycles.end - 1, false});
+    out.guessed = true;
+    return out;
+  }
   out.range = leak_steps(analysis.account);
   out.leaks_show = out.range.count() >= kFewestSteps;
   const auto few = [&](const std::vector<std::int64_t>& steps) {

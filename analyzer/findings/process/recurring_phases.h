@@ -18,6 +18,8 @@ struct RecurringPhases {
   // Phases that occur in kFewestEvents steps of the range or more, but in at most half of them, with these
   // steps, ascending. If the steps are too few for `leak-per-step`, in any number of them.
   std::map<replay::PathId, std::vector<std::int64_t>> steps;
+  // True if the events are cycles that memtrace guessed. Then `counted` has one element for them.
+  bool guessed = false;
   // Other phases that a program begins on purpose: save, load, generate, marks. Their occurrences are counted.
   std::vector<replay::RecurringOccurrence> counted;
 };

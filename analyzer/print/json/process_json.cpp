@@ -8,6 +8,7 @@
 #include "analyzer/explain/rings_only.h"
 #include "analyzer/explain/segment_use.h"
 #include "analyzer/explain/uncertainty.h"
+#include "analyzer/print/json/cycles_json.h"
 #include "analyzer/print/json/explain_json.h"
 #include "analyzer/print/json/finding_json.h"
 #include "analyzer/print/json/holdings_json.h"
@@ -390,6 +391,7 @@ Json process_after_phases(ProcessAnalysis& analysis, const Findings& found, cons
           {"ledger", ledgers_json(analysis, options)},
           {"headroom", headroom_json(analysis, options)},
           {"bytes_per_parameter", rows_json(analysis)},
+          {"cycles", cycles_json(analysis)},
           {"findings", std::move(findings)}};
 }
 

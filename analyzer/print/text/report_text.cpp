@@ -11,6 +11,7 @@
 #include "analyzer/explain/training_peak.h"
 #include "analyzer/explain/uncertainty.h"
 #include "analyzer/findings/all_findings.h"
+#include "analyzer/print/text/cycles_text.h"
 #include "analyzer/print/text/device_text.h"
 #include "analyzer/print/text/finding_text.h"
 #include "analyzer/print/text/grouped_table.h"
@@ -44,6 +45,7 @@ class ReportText {
     if (const std::string off = uncertainty_text(analysis_); !off.empty()) lines_.paragraph("", off);
     causes();
     most();
+    if (const std::string guess = cycles_text(analysis_); !guess.empty()) lines_.paragraph("", guess);
     lines_.gap();
     parameters();
     write_phases(view_, style_.all_steps, lines_);

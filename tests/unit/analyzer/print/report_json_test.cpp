@@ -44,6 +44,7 @@ TEST_F(Report, HasTheKeysOfTheContractInItsOrder) {
                                  "ledger",
                                  "headroom",
                                  "bytes_per_parameter",
+                                 "cycles",
                                  "sites",
                                  "findings"}));
   EXPECT_EQ(keys(process["end"]), (Keys{"how", "code", "evidence"}));

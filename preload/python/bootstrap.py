@@ -292,7 +292,9 @@ _PATCHES = {
     "deepspeed.runtime.zero.stage_1_and_2": (_zero_optimizer,),
     "deepspeed.runtime.zero.stage3": (_zero3_optimizer,),
     "deepspeed.ops.adam.cpu_adam": (_cpu_adam,),
+    **{name: (_engine_calls,) for name in _ENGINES},
 }
+_PATCHES["vllm.entrypoints.llm"] += (_worker_calls,)
 
 
 def _at_exit(call):

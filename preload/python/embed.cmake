@@ -31,4 +31,5 @@ set(MEMTRACE_PYTHON_SOURCES
   ${CMAKE_CURRENT_LIST_DIR}/copies.py
   ${CMAKE_CURRENT_LIST_DIR}/phases.py
   ${CMAKE_CURRENT_LIST_DIR}/surroundings.py
+  ${CMAKE_CURRENT_LIST_DIR}/rollouts.py
   ${CMAKE_CURRENT_LIST_DIR}/bootstrap.py)

@@ -127,7 +127,8 @@ bool same(const char* name, std::size_t bytes, const char* other) {
 // call of every layer. In backward and in an optimizer's closure the result is false, whatever phases are
 // around them.
 Object* nested(Object*, Object* const*, Ssize) {
-  constexpr const char* kOwners[] = {"forward", "eval", "recompute", "generate", "data", "save", "init"};
+  constexpr const char* kOwners[] = {"forward", "eval",    "recompute", "generate", "data",       "save",
+                                     "init",    "rollout", "sleep",     "wake",     "weight_sync"};
   constexpr const char* kOpen[] = {"backward", "step"};
   char name[kMaxName];
   std::size_t bytes = record::phase_current(name, sizeof(name));

@@ -21,7 +21,7 @@ void RepeatedSites::born(SiteKey key, std::uint64_t bytes, bool in_python) {
   all_.bytes += bytes;
 }
 
-void RepeatedSites::count(Site& site, std::uint64_t bytes, bool in_python) {
+void RepeatedSites::count(SiteBirths& site, std::uint64_t bytes, bool in_python) {
   site.in_python = in_python;
   if (site.count % site.every == 0) {
     if (site.at.size() == kMostKept) {
@@ -48,11 +48,11 @@ bool RepeatedSites::is_even(const std::vector<Flow>& at, std::uint64_t Flow::*me
 }
 
 // True if `a` is the better anchor.
-bool RepeatedSites::is_before(const Site& a, const Site& b) {
+bool RepeatedSites::is_before(const SiteBirths& a, const SiteBirths& b) {
   return a.in_python != b.in_python ? a.in_python : a.at.front().births < b.at.front().births;
 }
 
-bool RepeatedSites::recurs(const Site& site) const {
+bool RepeatedSites::recurs(const SiteBirths& site) const {
   if (site.count < kFewestCycles || site.count > kMostCycles) return false;
   const Flow& first = site.at.front();
   for (const auto measure : {&Flow::births, &Flow::bytes})
@@ -63,7 +63,7 @@ bool RepeatedSites::recurs(const Site& site) const {
 
 std::optional<RepeatedSites::SiteKey> RepeatedSites::anchor() const {
   struct Candidate {
-    const Site* site;
+    const SiteBirths* site;
     SiteKey key;
   };
   std::vector<Candidate> candidates;
@@ -79,7 +79,7 @@ std::optional<RepeatedSites::SiteKey> RepeatedSites::anchor() const {
     const Candidate* first = &candidates[i];
     std::uint64_t bytes = 0;
     for (std::size_t j = i; j < candidates.size(); ++j) {
-      const Site& site = *candidates[j].site;
+      const SiteBirths& site = *candidates[j].site;
       if (site.count > fewest + fewest / kCountSpread + 1) break;
       bytes += site.bytes;
       if (is_before(site, *first->site)) first = &candidates[j];

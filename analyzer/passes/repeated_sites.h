@@ -38,7 +38,7 @@ class RepeatedSites {
     std::uint64_t births = 0;
     std::uint64_t bytes = 0;
   };
-  struct Site {
+  struct SiteBirths {
     std::uint64_t count = 0;
     std::uint64_t bytes = 0;
     bool in_python = false;
@@ -47,12 +47,12 @@ class RepeatedSites {
     Flow last;               // just before its last birth
   };
 
-  void count(Site& site, std::uint64_t bytes, bool in_python);
+  void count(SiteBirths& site, std::uint64_t bytes, bool in_python);
   static bool is_even(const std::vector<Flow>& at, std::uint64_t Flow::*measure);
-  static bool is_before(const Site& a, const Site& b);
-  bool recurs(const Site& site) const;
+  static bool is_before(const SiteBirths& a, const SiteBirths& b);
+  bool recurs(const SiteBirths& site) const;
 
-  std::unordered_map<SiteKey, Site> sites_;
+  std::unordered_map<SiteKey, SiteBirths> sites_;
   Flow all_;
 };
 

@@ -3,10 +3,12 @@
 
 usage: measure.py [--no-peers] [NAME...]     these programs; without a name: all
        measure.py --page                     writes docs/mysteries.md from the newest row of each program
-Prints a row for each program, and keeps it in BUILD_DIR/mysteries.json. memray: scripts/bench --setup.
+Prints a row for each program, and stores it in BUILD_DIR/mysteries.json. A program without a row there keeps its row of
+docs/mysteries.md. memray: scripts/bench --setup.
 """
 import json
 import os
+import re
 import sys
 import unittest
 
@@ -74,6 +76,16 @@ def row(cells):
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
+def rows_of_page(text):
+    """Returns the rows of a page that page() made: cells by program."""
+    out = {}
+    for line in re.findall(r"^\| \[.*\|$", text, re.M):
+        first, *cells = [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        name = re.match(r"\[(\w+)\]", first)[1]
+        out[name] = [name, *cells]
+    return out
+
+
 def page(rows):
     lines = []
     for group in sorted({case.group for case, _ in rows}):
@@ -89,11 +101,18 @@ def page(rows):
 
 
 def stored_rows():
-    """Returns the newest rows that were kept: cells by program."""
+    """Returns the rows that this build directory has: cells by program."""
     if not os.path.exists(ROWS):
         return {}
     with open(ROWS, encoding="utf-8") as file:
         return json.load(file)
+
+
+def published_rows():
+    if not os.path.exists(PAGE):
+        return {}
+    with open(PAGE, encoding="utf-8") as file:
+        return rows_of_page(file.read())
 
 
 def keep(name, cells):
@@ -103,10 +122,10 @@ def keep(name, cells):
 
 
 def write_page(cases):
-    rows = stored_rows()
+    rows = {**published_rows(), **stored_rows()}
     missing = [case.name for case in cases if case.name not in rows]
     if missing:
-        sys.exit(f"measure.py: no row of {', '.join(missing)} in {ROWS}: run them first")
+        sys.exit(f"measure.py: no row of {', '.join(missing)} in {ROWS} or {PAGE}: run them first")
     with open(PAGE, "w", encoding="utf-8") as file:
         file.write(page([(case, rows[case.name]) for case in cases]))
 

@@ -8,6 +8,7 @@ import harness
 
 sys.path.insert(0, os.path.join(harness.ROOT, "tests", "mysteries"))
 
+import measure  # noqa: E402
 import mystery  # noqa: E402
 from corpus_case import CorpusCase  # noqa: E402
 from known_wrong import KNOWN_WRONG, TWINS_WITH_A_FINDING, VARIES  # noqa: E402
@@ -32,6 +33,21 @@ class Corpus(CorpusCase):
             self.assertNotEqual(found, [], "it is clean now: remove it from known_wrong.py")
         else:
             self.assertEqual(found, [])
+
+
+class Page(unittest.TestCase):
+    def test_rows_of_the_page(self):
+        """The page is what measure.py writes from the rows that it reads there."""
+        with open(measure.PAGE, encoding="utf-8") as file:
+            text = file.read()
+        rows = measure.rows_of_page(text)
+        self.assertEqual(measure.page([(case, rows[case.name]) for case in mystery.all_mysteries()
+                                       if case.name in rows]), text)
+
+    def test_a_bar_in_a_cell(self):
+        case = mystery.all_mysteries()[0]
+        cells = [case.name, "owner/name#1", "leak-per-step", "1.00 MiB", "right", "clean", "a | b", "|"]
+        self.assertEqual(measure.rows_of_page(measure.page([(case, cells)])), {case.name: cells})
 
 
 for one in mystery.all_mysteries():

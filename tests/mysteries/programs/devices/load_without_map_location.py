@@ -10,6 +10,7 @@ Run: cuda
 """
 import os
 import sys
+import tempfile
 
 import torch
 
@@ -40,11 +41,16 @@ def first_job(path):
     torch.save({f"{i}.weight": torch.zeros(WIDTH, WIDTH, device="cuda:0") for i in range(LAYERS)}, path)
 
 
-processes = torch.multiprocessing.get_context("fork")
-for ranks in ([processes.Process(target=first_job, args=("snapshot.pt",))],
-              [processes.Process(target=train, args=(rank, "snapshot.pt")) for rank in range(GPUS)]):
-    for process in ranks:
-        process.start()
-    for process in ranks:
-        process.join()
+def run_all(path):
+    processes = torch.multiprocessing.get_context("fork")
+    for ranks in ([processes.Process(target=first_job, args=(path,))],
+                  [processes.Process(target=train, args=(rank, path)) for rank in range(GPUS)]):
+        for process in ranks:
+            process.start()
+        for process in ranks:
+            process.join()
+
+
+with tempfile.TemporaryDirectory() as folder:
+    run_all(os.path.join(folder, "snapshot.pt"))
 print("truth", LAYERS * WIDTH * WIDTH * 4)

@@ -44,19 +44,27 @@ bool lasting(const Holding& holding, format::Stamp last) {
   return last <= holding.born_stamp || 2 * holding.lifetime >= last - holding.born_stamp;
 }
 
+// True if the rank read the whole model from a checkpoint, and freed it: it trains with a part of it, or on a
+// GPU.
+bool loaded_and_freed(const Holding& holding, Role role, const symbols::Site& site, format::Stamp last) {
+  return role == Role::parameter && holding.tensor && reads_checkpoint(site) && !lasting(holding, last);
+}
+
 // True if another rank could have used these blocks, too. False for:
-// - roles: parameters, gradients, optimizer states, master copies, buffers, activations, temporaries, batches,
+// - roles: parameters that the rank trains with, gradients, optimizer states, master copies, buffers,
+// activations, temporaries, batches,
 //   workspaces, buffers of collectives. DDP has one of each in each rank, sharded training a part in each;
 // - shared memory, which the ranks may share already, and pinned memory, which serves the rank's own GPU;
 // - blocks of libraries that no Python line made, and of imports;
 // - blocks that did not last, unless they are a state dict, which is freed after the load.
 bool copied(const Holding& holding, Role role, const symbols::Site& site, format::Stamp last) {
-  if (role != Role::unknown && role != Role::staging) return false;
+  const bool freed = loaded_and_freed(holding, role, site, last);
+  if (role != Role::unknown && role != Role::staging && !freed) return false;
   if (holding.kind != format::Kind::heap && holding.kind != format::Kind::mmap_anon) return false;
   const bool python = std::any_of(site.frames.begin(), site.frames.end(),
                                   [](const symbols::SiteFrame& frame) { return frame.python; });
   if (!python || !site.import.empty()) return false;
-  return role == Role::staging || lasting(holding, last);
+  return role == Role::staging || freed || lasting(holding, last);
 }
 
 // A mapping may be mostly untouched, such as the stacks of threads. Other blocks count in full: whether a page
@@ -79,12 +87,14 @@ std::map<std::string, RankCopies::HeldByRank> RankCopies::held_at(ProcessAnalysi
     if (holding.stack == format::StackId{} || explained(holding, own)) continue;
     const symbols::Site& site = analysis.symbolizer->site(holding.stack);
     const Role role = role_for_copies(analysis, holding, site);
-    if (!copied(holding, role, site, analysis.facts().last_stamp)) continue;
+    const format::Stamp last = analysis.facts().last_stamp;
+    if (!copied(holding, role, site, last)) continue;
     HeldByRank& held = out[site.line()];
     if (held.site == nullptr) { // the largest
       held.site = symbols::keep(site);
       held.phase = analysis.account.paths.text(holding.born_phase);
-      held.checkpoint = role == Role::staging;
+      held.model = loaded_and_freed(holding, role, site, last);
+      held.checkpoint = role == Role::staging || held.model;
     }
     held.bytes = replay::wrapping_add(held.bytes, counted_bytes(holding));
     held.blocks += holding.blocks;
@@ -164,6 +174,9 @@ JobFinding RankCopies::finding_of(const std::string& line,
       fmt::format("The ranks of a host made the same size at the same line, so {} may be copies.",
                   size(finding.bytes)),
       "The data are not compared: if each rank holds a part of its own, nothing is held twice."};
+  if (first.model)
+    finding.sentences.push_back(
+        "Each rank freed the model that it had loaded: it keeps a part of it, or has it on its GPU.");
   finding.remedy =
       first.checkpoint
           ? "torch.load(file, mmap=True), so that the ranks of a host share its pages; or load it in rank 0 "

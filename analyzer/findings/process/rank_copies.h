@@ -29,6 +29,7 @@ class RankCopies {
     std::uint64_t blocks = 0;
     std::string phase;       // in which the largest of them were made
     bool checkpoint = false; // read from a checkpoint
+    bool model = false;      // read from a checkpoint as a model, which the rank freed after the load
     std::shared_ptr<const symbols::Site> site;
   };
   using Ranks = std::vector<HeldByRank>;

@@ -39,7 +39,7 @@ class RankCopies(harness.Case):
         [finding], said = self.findings("each")
         # The kernel shows that no page of the data was shared.
         self.assertTrue(all(truth["private"] >= SIZE - MIB for truth in said), said)
-        self.assert_copies(finding, said, "rank_data.py:41")
+        self.assert_copies(finding, said, "rank_data.py:44")
         self.assertIn("map", finding["remedy"])
 
     @harness.only_in_long
@@ -47,6 +47,19 @@ class RankCopies(harness.Case):
         [finding], said = self.findings("state")
         self.assert_copies(finding, said, r"rank_data.py:\d+")
         self.assertIn("torch.load(file, mmap=True)", finding["remedy"])
+
+    @harness.only_in_long
+    def test_each_rank_loads_the_model_and_keeps_a_part(self):
+        [finding], said = self.findings("shards")
+        self.assert_copies(finding, said, r"rank_data.py:\d+")
+        self.assertIn("torch.load(file, mmap=True)", finding["remedy"])
+        self.assertIn("Each rank freed the model", " ".join(self.report_text().split()))
+
+    @harness.only_in_long
+    def test_each_rank_trains_with_what_it_loads(self):
+        findings, said = self.findings("assign")
+        self.assertEqual([truth["data"] for truth in said], [SIZE] * 3)
+        self.assertEqual(findings, [])
 
     @harness.only_in_long
     def test_a_file_that_all_map(self):

@@ -6,6 +6,8 @@ usage: rank_data.py HOW, where HOW is
   first    only rank 0 reads the file
   parts    each rank reads a part of its own; the parts differ in size by 10 %
   state    each rank loads a whole checkpoint beside its model, and does not train
+  shards   each rank loads a whole checkpoint, cuts its part out of it, and works with that
+  assign   each rank loads a whole checkpoint and trains with its tensors, as data parallel training does
   train    data parallel training by AdamW of a model as large as the file; batches as large as half of it
 
 Each rank prints what it holds, by numpy and PyTorch, and how much of the data's pages are its own, by the kernel.
@@ -14,6 +16,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 RANKS = 3
 MIB = 1 << 20
@@ -67,6 +70,34 @@ def load_state(path):
     return size
 
 
+def keep_a_part(path):
+    import torch
+    import torch.distributed as dist
+    state = torch.load(path)
+    size = sum(tensor.nbytes for tensor in state.values())
+    part = [tensor.chunk(RANKS)[dist.get_rank()].clone() for tensor in state.values()]
+    del state
+    work(part)
+    return size
+
+
+def assign(path):
+    import torch
+    state = torch.load(path)
+    work([tensor.requires_grad_() for tensor in state.values()])
+    return sum(tensor.nbytes for tensor in state.values())
+
+
+def work(tensors):
+    """Uses the tensors for longer than the load took."""
+    import torch
+    import torch.distributed as dist
+    for _ in range(8):
+        for tensor in tensors:
+            dist.all_reduce(torch.stack([tensor.detach().sum()]))
+        time.sleep(0.5)
+
+
 def train():
     import torch
     model = torch.nn.parallel.DistributedDataParallel(layers(DATA // (4 * WIDTH * WIDTH)))
@@ -86,8 +117,9 @@ def main(how, path):
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     said, data = {"rank": rank, "pid": os.getpid(), "data": 0}, None
-    if how in ("state", "train"):
-        said["data"] = load_state(path) if how == "state" else train()
+    by_torch = {"state": load_state, "shards": keep_a_part, "assign": assign, "train": lambda path: train()}
+    if how in by_torch:
+        said["data"] = by_torch[how](path)
         dist.barrier()
     else:
         data = hold(rank, how, path)
@@ -102,7 +134,7 @@ def main(how, path):
 
 
 def write(how, path):
-    if how == "state":
+    if how in ("state", "shards", "assign"):
         import torch
         torch.save(layers(DATA // (4 * WIDTH * WIDTH)).state_dict(), path)
     elif how != "train":

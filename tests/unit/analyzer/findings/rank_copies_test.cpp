@@ -127,6 +127,36 @@ TEST_F(CopiesOfRanks, NoneOfBatchesAndGradients) {
   EXPECT_TRUE(found().empty());
 }
 
+// Each rank of this job reads a checkpoint of 100 MiB in the phase `load`. It frees the tensors after `held`
+// ns, and works for 30 us more.
+class ModelsOfRanks : public CopiesOfRanks {
+ protected:
+  void loads(std::uint64_t held) {
+    for (std::uint32_t i = 0; i < 2; ++i)
+      rank(i, [held](Builder& builder, std::uint32_t line) {
+        const auto load = builder.python_frame("load", "/x/site-packages/torch/serialization.py", 2128, line);
+        builder.begin("load").tensor(1 << 20, 100 * kMiB, load).end("load").wait(held).tensor_death(1 << 20);
+        builder.wait(30'000).birth(1 << 30, 8192, Kind::heap, 0, line);
+      });
+  }
+};
+
+TEST_F(ModelsOfRanks, FreedAfterTheLoadAreCopies) {
+  loads(10'000);
+  const std::vector<JobFinding> all = found();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_NEAR(all[0].finding.bytes, static_cast<std::int64_t>(100 * kMiB), 64) << "what the allocator gave";
+  EXPECT_EQ(all[0].finding.phase, "load");
+  ASSERT_EQ(all[0].finding.sentences.size(), 3u);
+  EXPECT_EQ(all[0].finding.sentences[2],
+            "Each rank freed the model that it had loaded: it keeps a part of it, or has it on its GPU.");
+}
+
+TEST_F(ModelsOfRanks, InUseAreNoCopies) {
+  loads(100'000);
+  EXPECT_TRUE(found().empty());
+}
+
 TEST_F(CopiesOfRanks, NoneOfWhatNoPythonLineMade) {
   for (std::uint32_t i = 0; i < 2; ++i)
     rank(i, [](Builder& builder, std::uint32_t) {

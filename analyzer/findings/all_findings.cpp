@@ -26,6 +26,7 @@
 #include "analyzer/findings/process/leak_per_event.h"
 #include "analyzer/findings/process/leak_per_step.h"
 #include "analyzer/findings/process/orphan_shm.h"
+#include "analyzer/findings/process/rebuilt_larger.h"
 #include "analyzer/findings/process/resident_memory.h"
 #include "analyzer/findings/process/retention_growth.h"
 #include "analyzer/findings/process/starved.h"
@@ -63,6 +64,7 @@ Findings find_in_peaks(ProcessAnalysis& analysis) {
   append(candidates, std::move(of_events.each));
   append(candidates, measure_leaks(analysis, leaks));
   Findings out = judge_together(analysis, candidates);
+  append(out, find_rebuilt_larger(analysis));
   if (!contains(out, "parameter-copy", 0)) append(out, find_host_copy(analysis));
   for (const auto family :
        {find_input_driven, find_states, find_pinned_cache, find_in_devices, find_in_resident, find_orphans})

@@ -53,6 +53,20 @@ bool computes_loss(std::string_view function) {
       std::array<std::string_view, 4>{"log_softmax", "_log_softmax", "cross_entropy_loss", "nll_loss"});
 }
 
+bool joins_arrays(std::string_view function, std::string_view file) {
+  static constexpr std::array<std::string_view, 11> kOperators = {
+      "cat",    "concat", "concatenate",  "stack",     "hstack",         "vstack",
+      "dstack", "pad",    "column_stack", "row_stack", "constant_pad_nd"};
+  static constexpr std::array<std::string_view, 7> kFunctions = {
+      "append", "concat", "concatenate", "hstack", "vstack", "column_stack", "pad"};
+  if (!file.empty())
+    return (has(file, "/numpy/") || has(file, "/pandas/core/reshape/")) &&
+           std::find(kFunctions.begin(), kFunctions.end(), function) != kFunctions.end();
+  if (function.starts_with("PyArray_Concatenate") || function.starts_with("array_concatenate")) return true;
+  const std::string name = operator_of(function);
+  return std::find(kOperators.begin(), kOperators.end(), name) != kOperators.end();
+}
+
 bool allocates_for_all(std::string_view function) {
   return begins_with_any(function,
                          std::array<std::string_view, 5>{

@@ -114,6 +114,10 @@ bool is_foreach(std::string_view function);
 // True for an operator of the cross-entropy loss.
 bool computes_loss(std::string_view function);
 
+// True for a function that makes one array of others, as torch.cat, numpy.append and pandas.concat. `file`: of
+// a Python function; empty for a native one.
+bool joins_arrays(std::string_view function, std::string_view file);
+
 // True for functions that every allocation of PyTorch passes, so their names say nothing.
 bool allocates_for_all(std::string_view function);
 

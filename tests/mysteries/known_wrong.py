@@ -1,7 +1,6 @@
 """Purpose: the programs of the corpus that memtrace answers wrongly, with the reason. A test fails if one is right."""
 
 KNOWN_WRONG = {
-    "growing_kv_cache": "torch.cat makes the cache anew in each turn, so no block stays: no finding follows its size",
     "ema_keeps_two_copies": "the second copy is used, but only in the swap; a copy that is used is no parameter-copy",
     "context_on_first_gpu": "the trace has no stack of the birth of a context",
     "kernels_for_each_shape": "each kernel maps 256 KiB and touches a part; the finding counts what was mapped",

@@ -2,6 +2,7 @@
 """Purpose: runs the corpus, and compares the first screen of memtrace with the first answers of memray and PyTorch.
 
 usage: measure.py [--no-peers] [NAME...]     these programs; without a name: all
+       measure.py --peers [NAME...]          asks the other tools alone; the other cells stay
        measure.py --page                     writes docs/mysteries.md from the newest row of each program
 Prints a row for each program, and stores it in BUILD_DIR/mysteries.json. A program without a row there keeps its row of
 docs/mysteries.md. memray: scripts/bench --setup.
@@ -19,7 +20,7 @@ sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "end_to_end", "support")]
 import harness  # noqa: E402
 import mystery  # noqa: E402
 import peers  # noqa: E402
-from corpus_case import CorpusCase  # noqa: E402
+from corpus_case import CorpusCase, remove_shared_files  # noqa: E402
 from known_wrong import KNOWN_WRONG, TWINS_WITH_A_FINDING, VARIES  # noqa: E402
 
 ROWS = os.path.join(harness.BUILD, "mysteries.json")
@@ -42,8 +43,23 @@ which people could not explain it. `tests/mysteries/measure.py` runs all, and
 """
 
 
-def measured(case, with_peers):
-    """Returns the cells of the program's row."""
+def asked_of_peers(case):
+    """Returns the last two cells of the program's row."""
+    runner = CorpusCase("run_program")
+    runner.setUp()
+    try:
+        out = []
+        for ask in (peers.memray, peers.pytorch):
+            enter = runner.group(case.limit).enter if case.limit else None
+            out.append(ask(case, enter))
+            remove_shared_files(case.name)
+        return out
+    finally:
+        runner.doCleanups()
+
+
+def measured(case):
+    """Returns the cells of the program's row, without those of the other tools."""
     runner = CorpusCase("run_program")
     runner.setUp()
     try:
@@ -68,8 +84,7 @@ def measured(case, with_peers):
             twin = "not run: " + " ".join(str(why).split())[:120]
     finally:
         runner.doCleanups()
-    answers = [peers.memray(case), peers.pytorch(case)] if with_peers else ["not run", "not run"]
-    return [case.name, case.fields["Thread"], case.finding, size, answer, twin, *answers]
+    return [case.name, case.fields["Thread"], case.finding, size, answer, twin]
 
 
 def row(cells):
@@ -115,6 +130,10 @@ def published_rows():
         return rows_of_page(file.read())
 
 
+def newest_rows():
+    return {**published_rows(), **stored_rows()}
+
+
 def keep(name, cells):
     rows = {**stored_rows(), name: cells}
     with open(ROWS, "w", encoding="utf-8") as file:
@@ -122,7 +141,7 @@ def keep(name, cells):
 
 
 def write_page(cases):
-    rows = {**published_rows(), **stored_rows()}
+    rows = newest_rows()
     missing = [case.name for case in cases if case.name not in rows]
     if missing:
         sys.exit(f"measure.py: no row of {', '.join(missing)} in {ROWS} or {PAGE}: run them first")
@@ -138,14 +157,16 @@ def main():
     if words == ["--page"]:
         write_page(mystery.all_mysteries())
         return
-    with_peers = "--no-peers" not in words
-    names = [word for word in words if word != "--no-peers"]
+    options = [word for word in words if word in ("--no-peers", "--peers")]
+    names = [word for word in words if word not in options]
     cases = [case for case in mystery.all_mysteries() if not names or case.name in names]
     unknown = set(names) - {case.name for case in cases}
     if unknown:
         sys.exit(f"measure.py: no program {', '.join(sorted(unknown))} in {mystery.PROGRAMS}")
     for case in cases:
-        cells = measured(case, with_peers)
+        known = newest_rows().get(case.name, [])
+        own = known[:6] if known and "--peers" in options else measured(case)
+        cells = own + (known[6:] or ["not run", "not run"] if "--no-peers" in options else asked_of_peers(case))
         keep(case.name, cells)
         print(row(cells), flush=True)
 

@@ -153,7 +153,8 @@ def _count_parameters(root):
         count = trainable = size = tensors = 0
         _places.clear()
         with torch._C.DisableTorchFunction():  # else a TorchFunctionMode of the program sees what we ask
-            _name_modules()
+            if _is_module(root):
+                _name_modules()
             for role, name, parameter, path in _parameters():
                 _label(parameter, role, name, path)
                 _places.add(_address(parameter))

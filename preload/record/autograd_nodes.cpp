@@ -39,7 +39,7 @@ std::uint32_t id_in(const std::uint64_t& word_of_slot, std::uint64_t key) {
   return (word ^ part_of(key)) >> 32 == 0 ? static_cast<std::uint32_t>(word) : 0;
 }
 
-ForwardCall look_up(std::uint64_t key) {
+CapturedStack look_up(std::uint64_t key) {
   const Forward& slot = slot_of(key);
   if (__atomic_load_n(&slot.key, __ATOMIC_RELAXED) != key) return {};
   return {StackId{id_in(slot.key_and_stack, key)}, format::TextId{id_in(slot.key_and_module, key)}};
@@ -74,7 +74,7 @@ std::uint64_t take_made_node() {
   return made;
 }
 
-void note_forward(std::uint64_t key, const ForwardCall& call) {
+void note_forward(std::uint64_t key, const CapturedStack& call) {
   if (forwards == nullptr || call.stack == StackId{0}) return;
   __atomic_store_n(&is_touched, true, __ATOMIC_RELAXED);
   Forward& slot = slot_of(key);
@@ -95,14 +95,14 @@ void begin_node(const void* node, const std::uint64_t* return_slot) {
   local.node_return = *return_slot;
 }
 
-ForwardCall forward_of(const std::uint64_t* addresses, std::size_t count) {
+CapturedStack forward_of(const std::uint64_t* addresses, std::size_t count) {
   if (local.node == 0 || forwards == nullptr) return {};
   const auto* const here = static_cast<const std::uint64_t*>(__builtin_frame_address(0));
   if (here > local.node_slot || std::find(addresses, addresses + count, local.node_return) == addresses + count)
     return {};
   // An evaluation inside this one may have ended, with the same return address: the engine calls it from one
   // place.
-  return *local.node_slot == local.node_return ? look_up(local.node) : ForwardCall{};
+  return *local.node_slot == local.node_return ? look_up(local.node) : CapturedStack{};
 }
 
 std::uint64_t node_bytes() {

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/format/records.h"
+#include "preload/record/captured_stack.h"
 
 namespace memtrace::record {
 
@@ -31,15 +31,9 @@ void make_node(std::uint64_t number);
 // tensor is that of another instruction, so the node has no stack. It would be that of a wrong line.
 std::uint64_t take_made_node();
 
-// The stack of a forward call, and the path of the module that called it.
-struct ForwardCall {
-  format::StackId stack; // 0: not known
-  format::TextId module; // 0: none
-};
-
 // Remembers the forward call that made a node. A later node may take its place. If one thread makes all nodes,
 // the newest 16,384 are known.
-void note_forward(std::uint64_t key, const ForwardCall& call);
+void note_forward(std::uint64_t key, const CapturedStack& call);
 
 // Begins the evaluation of a node on the calling thread. `return_slot` is the word of the stack that has the
 // return address of the evaluation. Its end needs no call: see forward_of().
@@ -49,7 +43,7 @@ void begin_node(const void* node, const std::uint64_t* return_slot);
 // `addresses`: the native stack. The node counts only if the return address of its evaluation is in there, and
 // still in its place on the stack. If Python frames are between the evaluation and the allocation, as in a
 // checkpoint that runs forward again, `addresses` end before the evaluation.
-ForwardCall forward_of(const std::uint64_t* addresses, std::size_t count);
+CapturedStack forward_of(const std::uint64_t* addresses, std::size_t count);
 
 // Returns the most bytes that the table has touched.
 std::uint64_t node_bytes();

@@ -170,11 +170,9 @@ CapturedStack capture(bool native) {
   const std::size_t natives =
       native ? unwind(scratch.native, kMaxNative, own, pythons != 0 ? interpreter : Range{}, thread->walk) : 0;
   if (pythons + natives == 0) return {};
-  const ForwardCall call = forward_of(addresses, natives);
+  const CapturedStack call = forward_of(addresses, natives);
   const StackId forward = call.stack;
-  const format::TextId module = forward != StackId{0} ? call.module
-                                : with_python         ? module_of(calls)
-                                                      : format::TextId{0};
+  const format::TextId module = forward != StackId{0} ? call.module : module_of(calls);
   Hash hash;
   for (std::size_t i = 0; i < natives; i += 2) hash.add(addresses[i], i + 1 < natives ? addresses[i + 1] : 0);
   if (forward != StackId{0}) {
@@ -207,7 +205,7 @@ CapturedStack capture(bool native) {
 CapturedStack capture_stack(bool native) {
   const CapturedStack captured = capture(native);
   if (local.node_to_come != 0) {
-    note_forward(local.node_to_come, {captured.stack, captured.module});
+    note_forward(local.node_to_come, captured);
     local.node_to_come = 0;
   }
   return captured;

@@ -147,6 +147,7 @@ RssLedger of_group(const ProcessAnalysis& analysis, const trace::SampledCgroup& 
                  {"page tables", tables},
                  {"kernel, all else", known(highest.kernel) - tables}});
   if (highest.swap != trace::kNotSaid) out.swap = highest.swap;
+  out.nodes = analysis.trace->samples().numa();
   close(out);
   return out;
 }

@@ -30,8 +30,9 @@ struct RssLedger {
   std::uint64_t high_water = 0;
   std::vector<RssRow> rows; // the largest first
   std::int64_t residual = 0;
-  std::optional<std::uint64_t> swap; // bytes in swap, which are in no row; nullopt: the kernel does not say
-  std::vector<std::string> remarks;  // facts that a reader needs to interpret the figures
+  std::optional<std::uint64_t> swap;  // bytes in swap, which are in no row; nullopt: the kernel does not say
+  std::vector<trace::NumaNode> nodes; // of a cgroup: the process's own cgroup on each NUMA node
+  std::vector<std::string> remarks;   // facts that a reader needs to interpret the figures
 };
 
 std::vector<RssLedger> ledgers(const ProcessAnalysis& analysis);

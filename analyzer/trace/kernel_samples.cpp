@@ -187,7 +187,11 @@ void Samples::limits(const Event& event) {
 void Samples::pressure(const Event& event) {
   const unsigned level = event.flags & 0xFF;
   if (level >= format::kCountsOfLevel && level != format::kWholeMachine) {
-    waits(event, level);
+    constexpr unsigned kFirst = format::SampleNumaEvent::kFirstLevel;
+    if (level >= kFirst && level < format::kCountsOfProcess)
+      numa_node(event, level - kFirst);
+    else
+      waits(event, level);
     return;
   }
   const auto [some, full] = event.as<format::SamplePressureEvent>();
@@ -200,6 +204,18 @@ void Samples::pressure(const Event& event) {
     if (!group->first_pressure) group->first_pressure = pressure;
     group->pressure = pressure;
   }
+}
+
+void Samples::numa_node(const Event& event, unsigned node) {
+  const auto said = event.as<format::SampleNumaEvent>();
+  if (!numa_now_.empty() && numa_now_.back().node >= node) numa_now_.clear(); // the next sample
+  numa_now_.push_back({node, said.anon, said.file});
+  const auto sum = [](const std::vector<NumaNode>& nodes) {
+    std::uint64_t bytes = 0; // modulo 2^64: a damaged trace may have any figures
+    for (const NumaNode& one : nodes) bytes += one.anon + one.file;
+    return bytes;
+  };
+  if (sum(numa_now_) >= sum(numa_)) numa_ = numa_now_;
 }
 
 void Samples::waits(const Event& event, unsigned level) {

@@ -81,6 +81,12 @@ struct WaitCounts {
   std::uint64_t throttled = 0; // how often memory.high delayed a task
 };
 
+// Bytes of the process's own cgroup on a NUMA node.
+struct NumaNode {
+  unsigned node = 0;
+  std::uint64_t anon = 0, file = 0; // page cache, shmem included
+};
+
 struct CgroupLimitSample {
   format::Stamp stamp = 0;
   std::uint64_t high = kNotSaid, swap = kNotSaid; // v1: of memory and swap together
@@ -161,6 +167,8 @@ class Samples {
   const std::optional<Pressure>& pressure() const { return pressure_; }
   const std::optional<WaitCounts>& first_waits() const { return first_waits_; } // of the process
   const std::optional<WaitCounts>& waits() const { return waits_; }
+  // Returns the NUMA nodes at the sample with the most bytes on them; empty if the machine has one node.
+  const std::vector<NumaNode>& numa() const { return numa_; }
   const std::deque<Failure>& failures() const { return failures_; } // the last failures
   std::uint64_t failed() const { return failed_; }                  // number of all failures
   std::uint64_t taken() const { return taken_; }                    // samples of the process
@@ -172,6 +180,7 @@ class Samples {
   void limits(const Event& event);
   void pressure(const Event& event);
   void waits(const Event& event, unsigned level);
+  void numa_node(const Event& event, unsigned node);
   void address_space(const AddressSpace& space);
   void node(const Event& event);
   void failure(const Event& event);
@@ -187,6 +196,7 @@ class Samples {
   std::optional<NodeSample> fullest_node_, node_with_least_free_;
   std::optional<Pressure> first_pressure_, pressure_;
   std::optional<WaitCounts> first_waits_, waits_;
+  std::vector<NumaNode> numa_, numa_now_; // numa_now_: of the sample that is read
   std::deque<Failure> failures_;
   std::uint64_t failed_ = 0, taken_ = 0, taken_near_ = 0;
 };

@@ -75,6 +75,18 @@ struct SampleWaitsEvent {
   std::uint64_t major_faults;
 };
 
+// The other fields of a sample_pressure whose level is kFirstLevel + a NUMA node: the bytes of the process's
+// own cgroup there.
+struct SampleNumaEvent {
+  static constexpr EventType kType = EventType::sample_pressure;
+  static constexpr std::uint16_t kFirstLevel = 0xC0;
+  static constexpr unsigned kMostNodes = 61; // the levels below kCountsOfProcess
+  std::uint64_t unused0;
+  std::uint64_t anon;
+  std::uint64_t unused1;
+  std::uint64_t file; // page cache, shmem included
+};
+
 struct SampleMachineEvent {
   static constexpr EventType kType = EventType::sample_machine;
   std::uint64_t total;

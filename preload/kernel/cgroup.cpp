@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "preload/bounded/fixed_string.h"
+#include "preload/format/file_headers.h"
 #include "preload/kernel/proc_file.h"
 #include "preload/os/paths.h"
 
@@ -116,6 +117,21 @@ void read_stat_one(const char* text, Charge* out) {
   out->dirty = or_none(number_after(text, "total_dirty ")) + or_none(number_after(text, "total_writeback "));
 }
 
+// Reads a line of memory.numa_stat: " N0=123 N1=456". Returns the number of nodes.
+unsigned read_node_line(const char* line, std::uint64_t unit, std::uint64_t NodeShare::*part, NodeShare* out,
+                        unsigned most) {
+  unsigned count = 0;
+  for (const char* at = line; at != nullptr && *at != '\n' && *at != '\0'; ++at) {
+    if (*at != 'N' || at[1] < '0' || at[1] > '9') continue;
+    const std::uint64_t node = number_at(at + 1);
+    const char* const value = at + 1 + std::strspn(at + 1, "0123456789");
+    if (*value != '=' || node >= most) continue;
+    out[node].*part = or_none(number_at(value + 1)) * unit;
+    if (node >= count) count = static_cast<unsigned>(node) + 1;
+  }
+  return count;
+}
+
 } // namespace
 
 std::uint64_t Charge::held() const {
@@ -187,6 +203,18 @@ bool read_charge(unsigned level, Charge* out) {
     out->throttled = version_two ? or_none(number_after(text, "high ")) : 0;
   }
   return true;
+}
+
+unsigned read_nodes(NodeShare* out, unsigned most) {
+  for (unsigned node = 0; node < most; ++node) out[node] = {};
+  if (levels == 0) return 0;
+  const char* const text = read_kernel_file(directory.text(), level_bytes[0], "memory.numa_stat");
+  if (text == nullptr) return 0;
+  const std::uint64_t unit = version_two ? 1 : format::kPage;
+  const char* const anon = version_two ? "anon " : "hierarchical_anon=";
+  const char* const file = version_two ? "file " : "hierarchical_file=";
+  read_node_line(line_after(text, file), unit, &NodeShare::file, out, most);
+  return read_node_line(line_after(text, anon), unit, &NodeShare::anon, out, most);
 }
 
 GroupLimits read_limits(unsigned level) {

@@ -49,6 +49,13 @@ struct Charge {
 // Reads three or four files in about 30 us. Returns false if this level has no figures (the root of v2).
 bool read_charge(unsigned level, Charge* out);
 
+struct NodeShare { // bytes of the process's own cgroup on a NUMA node
+  std::uint64_t anon;
+  std::uint64_t file;
+};
+// Writes the shares of nodes 0 to `most` - 1. Returns how many nodes the kernel reports, at most `most`.
+unsigned read_nodes(NodeShare* out, unsigned most);
+
 struct GroupLimits {
   std::uint64_t high;
   std::uint64_t swap;    // v1: memory and swap together

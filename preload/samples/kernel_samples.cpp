@@ -254,6 +254,23 @@ void add_machine(Gathered& gathered) {
   add_pressure(gathered, format::kWholeMachine, read_kernel_file("/proc/pressure/memory"));
 }
 
+// Where the kernel has one node, its share is the charge. The file is not read again then.
+void add_nodes(Gathered& gathered) {
+  static constinit format::SampleNumaEvent numa{};
+  static constinit NodeShare nodes[format::SampleNumaEvent::kMostNodes] = {};
+  static constinit bool has_one = false;
+  if (has_one) return;
+  const unsigned count = read_nodes(nodes, format::SampleNumaEvent::kMostNodes);
+  has_one = count == 1;
+  for (unsigned node = 0; node < count && !has_one; ++node) {
+    numa.anon = nodes[node].anon;
+    numa.file = nodes[node].file;
+    RingRecord record = record_of(numa);
+    record.flags = static_cast<std::uint16_t>(format::SampleNumaEvent::kFirstLevel + node);
+    gathered.encoder.add(record);
+  }
+}
+
 // Notes the new names of groups as definitions, because the window that has them may be dropped.
 void note_names() {
   for (unsigned level = 0; level < group_levels(); ++level) {
@@ -295,7 +312,10 @@ Closeness sample_now(Depth depth, bool near) {
     if (depth == Depth::all && named[level]) add_limits(gathered, level);
   }
   if (depth != Depth::process) add_own_waits(gathered);
-  if (depth == Depth::all) add_machine(gathered);
+  if (depth == Depth::all) {
+    add_nodes(gathered);
+    add_machine(gathered);
+  }
   if (gathered.encoder.records() == 0 ||
       !append(gathered.encoder, gathered.process.type != 0 ? &gathered.process : nullptr))
     for (bool& level : named) level = false; // the names were lost with the segment

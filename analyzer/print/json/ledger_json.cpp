@@ -49,6 +49,11 @@ Json ledger_json(const RssLedger& ledger) {
               {"rows", std::move(rows)}, {"residual", ledger.residual}};
   if (!ledger.of.empty()) out["of"] = ledger.of;
   if (ledger.swap) out["swap"] = *ledger.swap;
+  if (!ledger.nodes.empty()) {
+    Json& nodes = out["numa"] = Json::array();
+    for (const trace::NumaNode& one : ledger.nodes)
+      nodes.push_back({{"node", one.node}, {"anonymous", one.anon}, {"page_cache", one.file}});
+  }
   if (!ledger.remarks.empty()) out["remarks"] = ledger.remarks;
   return out;
 }

@@ -115,6 +115,10 @@ void write_ledger_line(const RssLedger& ledger, Lines& lines) {
       fmt::format("{} {} at {:.1f} s, its highest sample: {} {} used = {}, residual {}", ledger.scope,
                   ledger.of, ledger.t, figure(ledger.total), unit.name, rows, in_unit(ledger.residual, unit));
   if (ledger.swap.value_or(0) != 0) text += fmt::format("; {} more in swap", figure(*ledger.swap));
+  for (const trace::NumaNode& one : ledger.nodes)
+    text +=
+        fmt::format("{} {} on node {}", &one == &ledger.nodes.front() ? "; of the process's own cgroup" : ",",
+                    figure(one.anon + one.file), one.node);
   if (ledger.high_water > ledger.total)
     text += fmt::format("; between samples, or before this program, the kernel counted {}",
                         figure(ledger.high_water));

@@ -68,6 +68,7 @@ bool enter_pod(const Scratch& scratch) {
   put_charge(554696704, "2147483648");
   put_group_file("memory.stat", kStat);
   put_group_file("memory.events", "low 0\nhigh 17\nmax 31\noom 3\noom_kill 1\noom_group_kill 1\n");
+  put_group_file("memory.numa_stat", "anon N0=301989888 N1=100663296\nfile N0=34217728 N1=100000000\n");
   put_group_file("memory.swap.current", "16777216\n");
   put_group_file("memory.swap.max", "0\n");
   put_group_file("memory.high", "max\n");

@@ -86,6 +86,28 @@ TEST_F(Limits, OfTheProcessAndOfTheNode) {
   EXPECT_EQ(all[1].used, 7692 * kMiB) << "MemTotal less MemFree";
 }
 
+TEST_F(Limits, TheLedgerOfACgroupHasSwapAndNodes) {
+  b.on(0).birth(1, 100);
+  charge(300 * kMiB, 400 * kMiB, 100 * kMiB);
+  const std::uint16_t node = format::SampleNumaEvent::kFirstLevel;
+  for (const std::uint64_t more : {0, 50, 20}) { // three samples: the second has the most
+    b.put(EventType::sample_pressure, 0, node, {0, (100 + more) * kMiB, 0, 10 * kMiB});
+    b.put(EventType::sample_pressure, 0, node + 1, {0, 100 * kMiB, 0, 90 * kMiB});
+  }
+  b.exit(0);
+  write(".memtrace", b.bytes());
+  const report::Json ledger = process()["ledger"][0];
+  EXPECT_EQ(ledger["scope"], "cgroup");
+  EXPECT_EQ(ledger["swap"], 0);
+  ASSERT_EQ(ledger["numa"].size(), 2u);
+  EXPECT_EQ(ledger["numa"][0]["anonymous"], 150 * kMiB);
+  EXPECT_EQ(ledger["numa"][1]["page_cache"], 90 * kMiB);
+  look.all = true;
+  look.screen.columns = 300;
+  EXPECT_NE(text().find("of the process's own cgroup 160.00 on node 0, 190.00 on node 1"), std::string::npos)
+      << text();
+}
+
 TEST_F(Limits, InTheTextTheSmallestLimit) {
   b.on(0).birth(1, 100);
   charge(300 * kMiB, 400 * kMiB, 100 * kMiB);

@@ -243,6 +243,31 @@ TEST(Samples, VersionTwoFromItsFiles) {
   });
 }
 
+TEST(Samples, NumaNodesOfTheOwnGroup) {
+  if (!tests::can_enter_pod()) GTEST_SKIP() << "the files of a cgroup cannot be mounted here";
+  const Scratch scratch;
+  in_child([&] {
+    ASSERT_TRUE(tests::enter_pod(scratch));
+    tests::open_files(scratch);
+    sample_now();
+    sample_now(Depth::groups);
+    tests::put_group_file("memory.numa_stat", "anon N0=402653184\nfile N0=134217728\n");
+    sample_now();
+    std::vector<RingRecord> nodes;
+    for (const RingRecord& record :
+         all_of(tests::read_segments(scratch.file("t.memtrace")), EventType::sample_pressure))
+      if (record.flags >= format::SampleNumaEvent::kFirstLevel && record.flags < format::kCountsOfProcess)
+        nodes.push_back(record);
+    ASSERT_EQ(nodes.size(), 2u) << "with the machine, and not if the kernel has one node";
+    EXPECT_EQ(nodes[0].flags, format::SampleNumaEvent::kFirstLevel);
+    EXPECT_EQ(nodes[0].as<format::SampleNumaEvent>().anon, 301989888u);
+    EXPECT_EQ(nodes[0].as<format::SampleNumaEvent>().file, 34217728u);
+    EXPECT_EQ(nodes[1].flags, format::SampleNumaEvent::kFirstLevel + 1);
+    EXPECT_EQ(nodes[1].as<format::SampleNumaEvent>().anon, 100663296u);
+    EXPECT_EQ(nodes[1].as<format::SampleNumaEvent>().file, 100000000u);
+  });
+}
+
 TEST(Samples, MajorFaultsOfTheProcess) {
   const Scratch scratch;
   in_child([&] {

@@ -80,10 +80,11 @@ struct Statement {
 // A program that manages processes states that it ended one, or all of a cgroup or of a pod.
 struct ManagerKill {
   When when;
-  std::string manager;       // "earlyoom", "systemd-oomd", "Ray", "kubelet", "torchrun"
-  std::uint64_t pid = 0;     // in the pid namespace of the manager; 0: not stated
-  std::string group;         // all processes of this cgroup and of those below it; "": not stated
-  std::string host;          // all processes of this host: a pod's name; "": not stated
+  std::string manager;   // "earlyoom", "systemd-oomd", "Ray", "kubelet", "torchrun"
+  std::uint64_t pid = 0; // in the pid namespace of the manager; 0: not stated
+  std::string group;     // all processes of this cgroup and of those below it; "": not stated
+  // the process's host; with neither pid nor group, all processes of this host: a pod's name; "": not stated
+  std::string host;
   std::optional<int> signal; // that it sent
   bool for_memory = false;   // false: the manager had another reason, such as the failure of another process
   std::uint64_t failed = 0;  // the pid of that other process; 0: not stated

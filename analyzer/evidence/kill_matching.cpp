@@ -146,8 +146,14 @@ void counters(const std::vector<Subject>& subjects, std::vector<Witness>& witnes
   }
 }
 
+// False if the statement names a pid only, and other hosts of the job may have a process of that pid.
+bool names_one(const Statement& statement, const Subject& subject) {
+  return statement.pid == 0 || subject.only_host || !statement.host.empty();
+}
+
 bool about(const Statement& statement, const Subject& subject) {
   if (statement.pid != 0 && statement.pid != subject.pid) return false;
+  if (statement.pid != 0 && !statement.host.empty() && !same_host(statement.host, subject.host)) return false;
   if (statement.began.unix && statement.began.zoned && *statement.began.unix > subject.began_unix + 2)
     return false;
   return !statement.ended.unix || in_time(statement.ended, subject, kAtOnce);
@@ -169,7 +175,7 @@ void statements(const std::vector<Subject>& subjects, std::vector<Witness>& witn
     // A statement that says only SIGKILL makes the kill of a counter no more certain.
     const bool decides = witnesses[i].counter == nullptr || (best != nullptr && best->out_of_memory);
     if (best != nullptr && decides && witnesses[i].kill == nullptr && (subjects.size() == 1 || best->pid != 0))
-      witnesses[i].certain = best->ended.unix.has_value();
+      witnesses[i].certain = best->ended.unix.has_value() && names_one(*best, subjects[i]);
   }
 }
 

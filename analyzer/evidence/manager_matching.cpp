@@ -16,6 +16,13 @@ bool pids_agree(const ManagerKill& kill, const Subject& subject) {
   return kill.manager != "earlyoom" || subject.first_pids.value_or(false);
 }
 
+// Several hosts may each have a process of this pid. Then a statement without a host is likely only.
+int fit_of_pid(const ManagerKill& kill, const Subject& subject, bool timed) {
+  if (kill.pid != subject.pid || !pids_agree(kill, subject)) return 0;
+  if (!kill.host.empty() && !same_host(kill.host, subject.host)) return 0;
+  return timed && (subject.only_host || !kill.host.empty()) ? 2 : 1;
+}
+
 bool is_below_group(const std::string& own, const std::string& group) {
   return own.size() > 1 && (own == group || own.starts_with(group + "/"));
 }
@@ -24,7 +31,7 @@ bool is_below_group(const std::string& own, const std::string& group) {
 int fit_of(const ManagerKill& kill, const Subject& subject) {
   const bool timed = kill.when.boot || kill.when.unix;
   if (timed && !in_time(kill.when, subject, kSilent, kGrace)) return 0;
-  if (kill.pid != 0) return kill.pid != subject.pid || !pids_agree(kill, subject) ? 0 : timed ? 2 : 1;
+  if (kill.pid != 0) return fit_of_pid(kill, subject, timed);
   if (!timed) return 0;
   // A local time fits an event of any hour, so the cgroup and the time together prove nothing.
   if (!kill.group.empty()) return !is_below_group(subject.group, kill.group) ? 0 : kill.when.zoned ? 2 : 1;

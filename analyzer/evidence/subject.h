@@ -17,7 +17,8 @@ struct Subject {
   double began = 0, last = 0; // seconds since boot: the begin of its trace, and its last record
   double began_unix = 0, last_unix = 0;
   std::string host;
-  std::string group; // its memory cgroup as the process saw it; "/" may be any cgroup
+  bool only_host = true; // false: processes of its job ran on other hosts, too
+  std::string group;     // its memory cgroup as the process saw it; "/" may be any cgroup
   // Of the process's own cgroup, with the path of its directory: the kills it had counted at the last sample,
   // and whether it was near a limit.
   std::string directory;
@@ -26,5 +27,10 @@ struct Subject {
   std::uint64_t anon = 0; // anonymous memory resident at the last sample
   const Evidence* evidence = nullptr;
 };
+
+// True if both names are those of one host. One of them may have the domain.
+inline bool same_host(const std::string& a, const std::string& b) {
+  return a == b || a.starts_with(b + ".") || b.starts_with(a + ".");
+}
 
 } // namespace memtrace::evidence

@@ -58,6 +58,7 @@ bool collect_evidence(const trace::Trace& trace, evidence::Evidence& into) {
   evidence::read_manager_logs(here, subject.last_unix);
   subject.evidence = &here;
   keep_about(here.manager_kills, subject);
+  for (evidence::ManagerKill& kill : here.manager_kills) kill.host = facts.host;
   evidence::add(into, here);
   return true;
 }

@@ -158,6 +158,13 @@ std::string failed_name(const std::vector<Process>& processes, const Process& ki
   return fmt::format("pid {}", failed);
 }
 
+// Sets whether the processes of a job ran on one host, so that a pid names one of them.
+void note_hosts(std::vector<Process>& processes) {
+  std::map<std::size_t, std::set<std::string>> hosts; // of each job
+  for (const Process& process : processes) hosts[process.job].insert(process.facts.host);
+  for (Process& process : processes) process.subject.only_host = hosts[process.job].size() == 1;
+}
+
 void match_manager_kills(std::vector<Process>& processes) {
   std::vector<evidence::Subject> subjects;
   std::vector<Process*> of;
@@ -221,6 +228,7 @@ std::vector<Process> survey(const std::vector<std::string>& files, const std::ve
   bring(brought, processes);
   find_left_behind(processes, progress);
   apply_watched_ends(processes);
+  note_hosts(processes);
   match_kills(processes);
   put_leading_first(processes);
   leave_out_other_jobs(processes);

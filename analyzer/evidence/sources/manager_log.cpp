@@ -25,10 +25,16 @@ std::optional<std::uint64_t> number_after(std::string_view text, std::string_vie
   return at == std::string_view::npos ? std::nullopt : number(text.substr(at + key.size()));
 }
 
-// Returns the text from `what` on, without what stands before it in the line.
+// Returns the pid after `key`, or nullopt. No process has the pid 0.
+std::optional<std::uint64_t> pid_after(std::string_view text, std::string_view key) {
+  const auto pid = number_after(text, key);
+  return pid && *pid != 0 ? pid : std::nullopt;
+}
+
+// Returns the text from `what` on, without what stands before it in the line; "" if it is not there.
 std::string_view from(std::string_view text, std::string_view what) {
   const std::size_t at = text.find(what);
-  return at == std::string_view::npos ? text : text.substr(at);
+  return at == std::string_view::npos ? std::string_view() : text.substr(at);
 }
 
 // Returns the negative or positive number after `key`.
@@ -51,7 +57,8 @@ void ManagerLog::all(std::string_view text) {
 void ManagerLog::line(std::string_view text) {
   const When when = line_time(text, near_unix_);
   if (when.boot || when.unix) when_ = when;
-  if (!oomd(text) && !earlyoom(text) && !ray(text) && !torchrun(text)) torchrun_failure(text);
+  if (!oomd(text) && !earlyoom(text) && !ray(text) && !torchrun(text) && !torchrun_failure(text))
+    torchrun_host(text);
 }
 
 void ManagerLog::add(ManagerKill kill, std::string_view words) {
@@ -68,10 +75,10 @@ void ManagerLog::add(ManagerKill kill, std::string_view words) {
 bool ManagerLog::oomd(std::string_view text) {
   auto group = between(text, "Killed /", " due to memory ");
   std::string_view words = from(text, "Killed /");
-  if (!group || !holds(text, " due to memory ")) {
+  if (!group || !holds(words, " due to memory ")) {
     group = between(text, "Marked /", " for killing due to memory ");
     words = from(text, "Marked /");
-    if (!group || !holds(text, " for killing due to memory ")) return false;
+    if (!group || !holds(words, " for killing due to memory ")) return false;
   }
   ManagerKill kill;
   kill.manager = "systemd-oomd";
@@ -89,14 +96,15 @@ bool ManagerLog::earlyoom(std::string_view text) {
   for (const int signal : {SIGTERM, SIGKILL}) {
     const std::string_view key =
         signal == SIGTERM ? "sending SIGTERM to process " : "sending SIGKILL to process ";
-    const auto pid = number_after(text, key);
-    if (!pid || (!holds(text, "\": oom_score ") && !holds(text, "\": badness "))) continue;
+    const auto pid = pid_after(text, key);
+    const std::string_view words = from(text, key);
+    if (!pid || (!holds(words, "\": oom_score ") && !holds(words, "\": badness "))) continue;
     ManagerKill kill;
     kill.manager = "earlyoom";
     kill.pid = *pid;
     kill.signal = signal;
     kill.for_memory = true;
-    add(std::move(kill), from(text, key));
+    add(std::move(kill), words);
     return true;
   }
   return false;
@@ -109,16 +117,14 @@ bool ManagerLog::earlyoom(std::string_view text) {
 // "Selected to kill: (Task: ..., pid=7, actual memory used=0.67GB, worker ID=...)"
 bool ManagerLog::ray(std::string_view text) {
   std::optional<std::uint64_t> pid;
-  std::string_view words = text;
-  if (holds(text, "Memory on the node (IP: ") && holds(text, "Ray killed this worker")) {
-    words = from(text, "Memory on the node (IP: ");
-    pid = number_after(words, "pid=");
-  } else if (holds(text, "Selected to kill: (") && holds(text, "actual memory used=")) {
-    words = from(text, "Selected to kill: (");
-    pid = number_after(words, "pid=");
-  } else if (holds(text, "Task was killed due to the node running low on memory")) {
-    words = from(text, "Worker PID: ");
-    pid = number_after(text, "Worker PID: ");
+  std::string_view words;
+  if (words = from(text, "Memory on the node (IP: "); holds(words, "Ray killed this worker")) {
+    pid = pid_after(words, "pid=");
+  } else if (words = from(text, "Selected to kill: ("); holds(words, "actual memory used=")) {
+    pid = pid_after(words, "pid=");
+  } else if (words = from(text, "Worker PID: ");
+             holds(words, "Task was killed due to the node running low on memory")) {
+    pid = pid_after(words, "Worker PID: ");
   }
   if (!pid) return false;
   ManagerKill kill;
@@ -135,16 +141,18 @@ bool ManagerLog::torchrun(std::string_view text) {
   constexpr std::string_view kSending = "Sending process ", kForced = "Unable to shutdown process ";
   ManagerKill kill;
   kill.manager = kTorchrun;
-  if (const auto pid = number_after(text, kSending); pid && holds(text, " closing signal SIG")) {
+  std::string_view words = from(text, kSending);
+  if (const auto pid = pid_after(words, kSending); pid && holds(words, " closing signal SIG")) {
     kill.pid = *pid;
-    kill.signal = holds(text, " closing signal SIGTERM") ? std::optional(SIGTERM) : std::nullopt;
-    add(std::move(kill), from(text, kSending));
+    kill.signal = holds(words, " closing signal SIGTERM") ? std::optional(SIGTERM) : std::nullopt;
+    add(std::move(kill), words);
     return true;
   }
-  if (const auto pid = number_after(text, kForced); pid && holds(text, ", forcefully exiting via ")) {
+  words = from(text, kForced);
+  if (const auto pid = pid_after(words, kForced); pid && holds(words, ", forcefully exiting via ")) {
     kill.pid = *pid;
     kill.signal = SIGKILL;
-    add(std::move(kill), from(text, kForced));
+    add(std::move(kill), words);
     return true;
   }
   return false;
@@ -154,11 +162,12 @@ bool ManagerLog::torchrun(std::string_view text) {
 // lines about the processes that torchrun ended because of it.
 bool ManagerLog::torchrun_failure(std::string_view text) {
   const auto status = status_after(text, "failed (exitcode: ");
-  const auto pid = number_after(text, "(pid: ");
+  const auto pid = pid_after(text, "(pid: ");
   const auto rank = number_after(text, " local_rank: ");
   if (!status || !pid || !rank) return false;
   for (std::size_t i = closed_; i < into_.manager_kills.size(); ++i)
     if (into_.manager_kills[i].manager == kTorchrun) into_.manager_kills[i].failed = *pid;
+  failures_[*pid] = {into_.statements.size(), closed_, into_.manager_kills.size()};
   closed_ = into_.manager_kills.size();
   Statement statement;
   statement.source = kTorchrun;
@@ -172,6 +181,21 @@ bool ManagerLog::torchrun_failure(std::string_view text) {
   statement.ended = when_;
   into_.statements.push_back(std::move(statement));
   return true;
+}
+
+// From torch/distributed/elastic/multiprocessing/errors of PyTorch: the summary after the failure has the lines
+// "  host      : node7" and "  exitcode  : -9 (pid: 7)". The other processes of that torchrun are on this host.
+void ManagerLog::torchrun_host(std::string_view text) {
+  if (const auto name = between(text, " host      : ", " ")) host_ = trimmed(*name);
+  const auto pid = pid_after(text, "(pid: ");
+  if (!pid || host_.empty() || !holds(text, " exitcode  : ")) return;
+  const auto failure = failures_.find(*pid);
+  if (failure == failures_.end()) return;
+  const TorchrunFailure& of = failure->second;
+  into_.statements[of.statement].host = host_;
+  for (std::size_t i = of.first_kill; i < of.end_of_kills; ++i)
+    if (into_.manager_kills[i].manager == kTorchrun) into_.manager_kills[i].host = host_;
+  failures_.erase(failure);
 }
 
 bool is_manager_log(std::string_view text) {

@@ -1,6 +1,8 @@
 // Purpose: reads from the logs of managers which processes they ended: systemd-oomd, earlyoom, Ray, torchrun.
 #pragma once
 
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "analyzer/evidence/evidence.h"
@@ -23,12 +25,19 @@ class ManagerLog {
   bool ray(std::string_view text);
   bool torchrun(std::string_view text);
   bool torchrun_failure(std::string_view text);
+  void torchrun_host(std::string_view text);
   void add(ManagerKill kill, std::string_view words);
 
   Evidence& into_;
   double near_unix_;
   When when_;              // of the last line with a time
   std::size_t closed_ = 0; // the kills of `into_` before this one have the failure that torchrun names
+  struct TorchrunFailure { // of a process of torchrun whose summary, which names the host, may follow
+    std::size_t statement = 0;
+    std::size_t first_kill = 0, end_of_kills = 0;
+  };
+  std::map<std::uint64_t, TorchrunFailure> failures_; // by pid
+  std::string host_;                                  // that the summary names
 };
 
 // True if the text has a line that ManagerLog reads.

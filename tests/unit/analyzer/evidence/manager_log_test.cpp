@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "analyzer/evidence/evidence_store.h"
+#include "analyzer/evidence/kill_matching.h"
 #include "analyzer/evidence/manager_matching.h"
 #include "analyzer/evidence/sources/evidence_file.h"
 #include "analyzer/evidence/sources/manager_log_files.h"
@@ -182,6 +183,33 @@ TEST(ManagerMatching, ByPidAndTime) {
   EXPECT_TRUE(witness_of(ended_process(found, 2711)).certain);
   EXPECT_EQ(witness_of(ended_process(found, 2712)).kill, nullptr) << "it failed by itself";
   EXPECT_EQ(witness_of(ended_process(found, 2711, 300)).kill, nullptr) << "it had ended five minutes before";
+}
+
+// A job of two hosts, where each host has a process of the pid that the log of one host names.
+TEST(ManagerMatching, APidIsOfOneHost) {
+  const Evidence found = read_log(kTorchrunLog);
+  Subject here = ended_process(found, 2711);
+  here.only_host = false;
+  ASSERT_NE(witness_of(here).kill, nullptr);
+  EXPECT_FALSE(witness_of(here).certain) << "the log may be of the other host";
+
+  const std::string summary =
+      "[0]:\n  time      : 2026-08-13_05:46:39\n  host      : node.cluster.local\n"
+      "  rank      : 1 (local_rank: 1)\n  exitcode  : -9 (pid: 2712)\n";
+  const Evidence named = read_log(kTorchrunLog + summary);
+  here.evidence = &named;
+  EXPECT_TRUE(witness_of(here).certain) << "torchrun's summary names the host";
+  here.host = "node2";
+  EXPECT_EQ(witness_of(here).kill, nullptr);
+}
+
+TEST(ManagerMatching, AFailureIsOfOneHost) {
+  const Evidence found = read_log(kTorchrunLog);
+  Subject failed = ended_process(found, 2712);
+  EXPECT_TRUE(match({failed}).front().certain);
+  failed.only_host = false;
+  EXPECT_NE(match({failed}).front().statement, nullptr);
+  EXPECT_FALSE(match({failed}).front().certain);
 }
 
 TEST(ManagerMatching, APidOfTheMachineIsNoneOfAContainer) {

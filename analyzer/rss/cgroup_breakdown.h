@@ -19,6 +19,7 @@ struct JobPeer {
   double later = 0;
   std::optional<trace::ProcessSample> then; // its last sample before that end; nullopt: it did not run then
   std::string directory;                    // of its cgroup; "": not known, or on another machine
+  bool same_host = true;                    // as the explained process
 };
 
 struct JobLedger {

@@ -62,7 +62,7 @@ std::vector<report::JobPeer> others(const std::vector<report::Process>& processe
     const bool beside = process.facts.host == processes[subject].facts.host;
     out.push_back({process.facts.pid, process.kind, process.facts.rank, process.end, later,
                    sample_at(process, report::last_unix(processes[subject]), later),
-                   beside ? process.directory : ""});
+                   beside ? process.directory : "", beside});
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const report::JobPeer& a, const report::JobPeer& b) { return a.later < b.later; });

@@ -8,7 +8,8 @@
 #include "analyzer/explain/rings_only.h"
 #include "analyzer/explain/uncertainty.h"
 #include "analyzer/findings/all_findings.h"
-#include "analyzer/job/evidence_query.h"
+#include "analyzer/print/text/death_limits.h"
+#include "analyzer/print/text/death_verdict.h"
 #include "analyzer/print/text/held_table.h"
 #include "analyzer/print/text/ledger_text.h"
 #include "analyzer/replay/wrapping_sum.h"
@@ -29,14 +30,14 @@ class Postmortem {
       : analysis_(analysis), findings_(findings), others_(others), style_(style), lines_(style.screen) {}
 
   std::string write() {
-    lines_.strong(printable(verdict()));
+    lines_.strong(printable(death_verdict(analysis_, findings_)));
     if (const std::string off = uncertainty_text(analysis_); !off.empty()) lines_.paragraph("", off);
     process();
     for (const std::string& line : analysis_.end.evidence)
       if (!of_snapshot()) lines_.paragraph("  ", printable(line));
     if (analysis_.death) {
-      limit();
-      largest_of_job();
+      write_death_limits(analysis_, lines_);
+      write_largest_of_job(analysis_, others_, lines_);
       rest_of_job();
       job();
       held();
@@ -54,71 +55,6 @@ class Postmortem {
  private:
   const Death& death() const { return *analysis_.death; }
   bool of_snapshot() const { return torch_history(analysis_.facts()).has_value(); }
-  std::string place() const { return analysis_.place(death().then.place.path, death().then.place.step); }
-  const Finding* finding(const char* id) const {
-    for (const Finding& one : findings_) {
-      if (one.id == id) return &one;
-    }
-    return nullptr;
-  }
-
-  // A buffer that is written to grows by parts of itself, so a small one may end the process, too.
-  static std::int64_t share_of(const Finding& one) { return one.id == "serialize-in-memory" ? 20 : 5; }
-
-  // Returns the largest cause that held at least a fifth of the live bytes at the death, or null. The second
-  // copy of a checkpoint comes first: its remedy is the most specific.
-  const Finding* cause() const {
-    if (const Finding* copy = finding("second-copy-on-load")) return copy;
-    for (const Finding& one : findings_)
-      if (!states_a_fact(one) && one.memory == death().then.memory && one.bytes_at_end > 0 &&
-          one.bytes_at_end >= death().then.level.live / share_of(one))
-        return &one;
-    return nullptr;
-  }
-
-  std::string verdict() {
-    const char* const sure = analysis_.end.certain ? "certain" : "likely";
-    if (killed_for_memory(analysis_.end)) {
-      if (const double seconds = analysis_.end.witness.unrecorded; seconds > 0)
-        return fmt::format(
-            "Killed for memory ({}), {} after the last record of this trace. The figures below are those of "
-            "the "
-            "last record.",
-            sure, duration(seconds));
-      const std::string by = analysis_.end.manager.empty() ? "" : " by " + analysis_.end.manager;
-      std::string text = fmt::format("Killed for memory{} ({}) {}", by, sure, place());
-      if (const Finding* one = cause()) return text + ": " + one->title + (one->certain ? "." : " (likely).");
-      if (death().filling)
-        return text + fmt::format(": it was writing to a new block of {}, {}.",
-                                  sized(death().filling->block.bytes),
-                                  site_and_caller(analysis_, death().filling->block.stack));
-      return text + ".";
-    }
-    if (analysis_.end.how == "killed_by_manager") {
-      std::string text = ended(analysis_.end);
-      text[0] = 'K';
-      return fmt::format("{} ({}): not killed for memory.", text, sure);
-    }
-    for (const char* id : {"cuda-oom", "allocation-failed", "shm-full"}) {
-      if (const Finding* one = finding(id)) {
-        if (of_snapshot()) return fmt::format("Out of memory {}: {}.", place(), one->title);
-        return fmt::format(
-            "{} ({}) {}: {}", analysis_.end.how == "exit" ? "Gave up" : "Ended",
-            one->certain ? "certain" : "likely", place(),
-            one->title + (analysis_.end.how == "unknown" ? ", and it ended without a word."
-                                                         : ", and it " + ended(analysis_.end) + "."));
-      }
-    }
-    if (of_snapshot()) return "No failure to explain: the history of this snapshot ends without one.";
-    if (analysis_.end.how == "unknown")
-      return analysis_.end.code == 0
-                 ? "Ended without a word, cause unknown. Nothing says that it was for memory."
-                 : "Killed (SIGKILL), cause unknown. Nothing says that it was for memory.";
-    if (analysis_.end.how == "signal")
-      return fmt::format("It {}: not killed for memory.", ended(analysis_.end));
-    return fmt::format("No death to explain: it {}.",
-                       analysis_.end.how == "running" ? "is still running" : ended(analysis_.end));
-  }
 
   void process() {
     const trace::Facts& facts = analysis_.facts();
@@ -140,77 +76,6 @@ class Postmortem {
     const format::Stamp then = death().then.stamp;
     return duration(then > stamp ? static_cast<double>(then - stamp) / 1e9 : 0);
   }
-  // Returns the time between a sampled figure and the explained instant.
-  std::string sampled(format::Stamp stamp) const {
-    const format::Stamp then = death().then.stamp;
-    if (stamp <= then) return fmt::format("{} before {}", before_then(stamp), the_instant());
-    return fmt::format("{} after {}", duration(static_cast<double>(stamp - then) / 1e9), the_instant());
-  }
-  const char* the_instant() const { return death().failure != nullptr ? "the failure" : "the last record"; }
-
-  // Writes the limit, with its last samples.
-  void limit() {
-    if (!death().limit) return;
-    std::string text = fmt::format("limit: {} of {}", sized(*death().limit), printable(death().limit_of));
-    if (death().charge)
-      text += fmt::format("; {} of it used {}", sized(*death().charge), sampled(death().charge_at));
-    if (const trace::SampledCgroup* const group = death().group) text += charged(*group);
-    lines_.paragraph("  ", text);
-    other_limits();
-    pressure();
-  }
-
-  // Returns the parts of a cgroup's charge.
-  static std::string charged(const trace::SampledCgroup& group) {
-    const trace::GroupSample& last = *group.last;
-    std::string text = fmt::format(": anon {}, file {}", sized(last.anon), sized(last.file));
-    if (last.shmem != trace::kNotSaid) text += fmt::format(", shmem {}", sized(last.shmem));
-    if (last.kernel != trace::kNotSaid) text += fmt::format(", kernel {}", sized(last.kernel));
-    if (group.limits && group.limits->met != trace::kNotSaid && group.limits->met != 0)
-      text += fmt::format("; it had met its limit {} times", count(group.limits->met));
-    return text;
-  }
-
-  // Writes the other limits of the process's cgroup and of the cgroups above it.
-  void other_limits() {
-    for (const trace::SampledCgroup& group : death().last.samples.groups()) {
-      if (&group == death().group || group.left || !group.last || group.last->limit == trace::kNotSaid)
-        continue;
-      lines_.paragraph(
-          "  ",
-          fmt::format("not met: {} of {} of cgroup {}", sized(group.last->charge), sized(group.last->limit),
-                      printable(kernels_path(analysis_.trace->definitions().text(group.path)))));
-    }
-  }
-
-  // Writes the memory pressure of the cgroup if the kernel reports it, else of the machine.
-  void pressure() {
-    const trace::SampledCgroup* const group = death().group;
-    const bool of_group = group != nullptr && group->pressure;
-    const std::optional<trace::Pressure>& said = of_group ? group->pressure : death().last.samples.pressure();
-    constexpr double kWorthTelling = 1; // percent
-    if (!said || said->some_avg10 < kWorthTelling) return;
-    lines_.paragraph("  ", fmt::format("pressure of memory {} in 10 s, {}: some {:.0f} %, full {:.0f} %",
-                                       of_group ? "in it" : "on the machine", sampled(said->stamp),
-                                       said->some_avg10, said->full_avg10));
-  }
-
-  // Names the process of the job that held most then, if it is another one: a manager may choose a small one.
-  void largest_of_job() {
-    if (!killed_for_memory(analysis_.end)) return;
-    const JobPeer* largest = nullptr;
-    std::uint64_t most = death().resident.anon;
-    for (const JobPeer& other : others_) {
-      if (!other.then || other.then->anon <= most) continue;
-      largest = &other;
-      most = other.then->anon;
-    }
-    if (largest == nullptr) return;
-    lines_.paragraph("  ", fmt::format("the largest process of the job then: {}, {} anonymous; this one had {}",
-                                       name_of(largest->kind, largest->rank, largest->pid), sized(most),
-                                       sized(death().resident.anon)));
-  }
-
   void rest_of_job() {
     if (others_.empty()) return;
     const auto died = [](const JobPeer& other) { return other.later < 0 && other.end.how != "exit"; };
@@ -278,7 +143,7 @@ class Postmortem {
     const auto& kept = last->rows[static_cast<std::size_t>(format::LedgerRow::kept)];
     if (!kept || kept->resident < last->total / 100) return "";
     return fmt::format("and {} retained by malloc: freed, and not returned to the kernel ({})",
-                       sized(kept->resident), sampled(last->stamp));
+                       sized(kept->resident), when_sampled(death(), last->stamp));
   }
 
   std::string resident() const {
@@ -301,7 +166,8 @@ class Postmortem {
       std::string text = fmt::format("being filled: {}", sized(block.block.bytes));
       text += block.touched ? fmt::format(" (about {} touched)", sized(*block.touched))
                             : " (how much of it was touched is not known)";
-      lines_.paragraph("", text + ": " + site_and_caller(analysis_, block.block.stack) + ", " + place());
+      lines_.paragraph(
+          "", text + ": " + site_and_caller(analysis_, block.block.stack) + ", " + place_of_death(analysis_));
     }
     last_births();
   }
@@ -354,13 +220,13 @@ class Postmortem {
       std::string text =
           fmt::format("needed: {}{} more than {} to fill this block alone", block.touched ? "about " : "up to ",
                       sized(short_by), sized(*death().limit));
-      if (const Finding* copy = finding("second-copy-on-load"))
+      if (const Finding* copy = finding_of(findings_, "second-copy-on-load"))
         text += fmt::format(
             "; without the second copy, {} would have been enough so far",
             size(replay::wrapping_sub(static_cast<std::int64_t>(*death().limit + short_by), copy->bytes)));
       lines_.paragraph("", text);
     }
-    const Finding* remedy = cause();
+    const Finding* remedy = find_cause(analysis_, findings_);
     if (remedy != nullptr && remedy->id != "second-copy-on-load" && death().limit &&
         analysis_.end.how == "oom_kill")
       lines_.paragraph(
@@ -381,7 +247,7 @@ class Postmortem {
   }
 
   void left_behind() {
-    const Finding* const left = finding(kLeftBehind);
+    const Finding* const left = finding_of(findings_, kLeftBehind);
     if (left == nullptr) return;
     lines_.paragraph("",
                      fmt::format("left behind ({}): {}", left->certain ? "certain" : "likely", left->title));

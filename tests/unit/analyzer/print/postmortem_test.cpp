@@ -74,9 +74,9 @@ class Deaths : public testing::Test {
     document.add(analysis, find(analysis));
     return tests::parsed(std::move(document))["processes"][0];
   }
-  std::string text() {
+  std::string text(const std::vector<JobPeer>& others = {}) {
     ProcessAnalysis& analysis = open();
-    return postmortem_text(analysis, find(analysis), {}, {});
+    return postmortem_text(analysis, find(analysis), others, {});
   }
   static std::vector<std::string> findings(const Json& process) {
     std::vector<std::string> out;
@@ -260,6 +260,23 @@ TEST_F(Deaths, AnExecThatFailedIsNoEnd) {
   loading();
   builder.exit(0, format::EndHow::exec).birth(0x7000000, kMiB);
   EXPECT_EQ(json()["end"]["how"], "unknown") << "its thread went on";
+}
+
+// A kill frees memory of one host, so a larger process of another host did not make it necessary.
+TEST_F(Deaths, NameTheLargestProcessOfTheirHost) {
+  loading();
+  killed(4242, 100);
+  trace::ProcessSample sample;
+  ProcessEnd end;
+  end.how = "exit";
+  sample.anon = 999 * kMiB;
+  const JobPeer far{7, "worker", trace::kNoRank, end, 0.5, sample, "", false};
+  sample.anon = 300 * kMiB;
+  const JobPeer near{8, "worker", trace::kNoRank, end, 0.5, sample, ""};
+  const std::string named =
+      "the largest process of the job on this host then: worker pid 8, 300.00 MiB anonymous";
+  EXPECT_NE(text({far, near}).find(named), std::string::npos) << text({far, near});
+  EXPECT_EQ(text({far}).find("the largest process"), std::string::npos);
 }
 
 TEST_F(Deaths, OfAJobAddUpToTheChargeOfTheCgroup) {

@@ -1,6 +1,7 @@
 // Purpose: one process of a job: its role in the job, its end, and outside evidence about its end.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,8 @@ struct Process {
   std::string directory;               // of its cgroup; "": unknown
   std::unique_ptr<trace::Trace> trace; // as the survey opened it; null: the survey had too many open
   ProcessEnd end;
+  // The highest level of the host that was its own (passes/touched_peak.h). Set only if the order needs it.
+  std::optional<std::uint64_t> peak;
   bool failed = false; // true: it gave up after one of its allocations had failed
   std::optional<evidence::End>
       watched; // as `memtrace run` saw it; set only if its trace does not say how it ended

@@ -23,6 +23,7 @@
 #include "analyzer/job/process_order.h"
 #include "analyzer/job/shm_orphan_scan.h"
 #include "analyzer/job/usage_error.h"
+#include "analyzer/passes/touched_peak.h"
 #include "analyzer/wording/newer_parts.h"
 
 namespace memtrace::report {
@@ -197,6 +198,19 @@ void match_kills(std::vector<Process>& processes) {
   find_launcher_kills(processes);
 }
 
+// A sample of RSS is no measure of a quick process, and that of a forked process has the pages of its parent.
+void measure_peaks(std::vector<Process>& processes, trace::Progress& progress) {
+  const std::vector<Process*> tied = tied_for_lead(processes);
+  for (std::size_t i = 0; i < tied.size(); ++i) {
+    progress.on(fmt::format("comparing the peaks: process {} of {}", i + 1, tied.size()));
+    if (tied[i]->trace) {
+      tied[i]->peak = replay::touched_peak(*tied[i]->trace);
+    } else {
+      tied[i]->peak = replay::touched_peak(trace::Trace(tied[i]->path, &progress));
+    }
+  }
+}
+
 } // namespace
 
 std::vector<Process> survey(const std::vector<std::string>& files, const std::vector<std::string>& brought,
@@ -230,6 +244,7 @@ std::vector<Process> survey(const std::vector<std::string>& files, const std::ve
   apply_watched_ends(processes);
   note_hosts(processes);
   match_kills(processes);
+  measure_peaks(processes, progress);
   put_leading_first(processes);
   leave_out_other_jobs(processes);
   return processes;

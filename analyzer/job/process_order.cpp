@@ -25,16 +25,22 @@ bool came_near(const Process& process) {
                      [](const trace::SampledCgroup& one) { return came_near(one); });
 }
 
-std::uint64_t high_water(const Process& process) {
+std::uint64_t peak_of(const Process& process) {
+  if (process.peak) return *process.peak;
   return process.samples.process() ? process.samples.process()->high_water : 0;
 }
 
-auto order_of(const Process& process) {
+// Of the order, the part that precedes the peaks.
+auto first_of_order(const Process& process) {
   const bool died = gravity(process) == Gravity::died_for_memory;
   const bool modelled = process.facts.parameters.has_value();
   return std::tuple(!died, process.kind == "worker", !came_near(process), !modelled,
-                    modelled ? process.facts.rank : 0, ~high_water(process), process.facts.start_unix_ns,
-                    process.facts.pid, process.path);
+                    modelled ? process.facts.rank : 0);
+}
+
+auto order_of(const Process& process) {
+  return std::tuple(first_of_order(process), ~peak_of(process), process.facts.start_unix_ns, process.facts.pid,
+                    process.path);
 }
 
 // As ended_after(), without what a manager states.
@@ -79,6 +85,19 @@ double ended_after(const Process& a, const Process& b) {
   const double apart = seconds_apart(a, b);
   if (followed(a, b)) return std::max(apart, 0.0);
   return followed(b, a) ? std::min(apart, 0.0) : apart;
+}
+
+std::vector<Process*> tied_for_lead(std::vector<Process>& processes) {
+  if (processes.empty()) return {};
+  const auto least = first_of_order(*std::min_element(
+      processes.begin(), processes.end(),
+      [](const Process& a, const Process& b) { return first_of_order(a) < first_of_order(b); }));
+  std::vector<Process*> out;
+  for (Process& process : processes)
+    if (first_of_order(process) == least) out.push_back(&process);
+  // Of those that died, the first to die leads.
+  const bool one_leads = out.size() < 2 || gravity(*out.front()) == Gravity::died_for_memory;
+  return one_leads ? std::vector<Process*>{} : out;
 }
 
 void put_leading_first(std::vector<Process>& processes) {

@@ -23,9 +23,13 @@ std::string short_name(const Process& process);
 // one of them because the other had died, it ended later.
 double ended_after(const Process& a, const Process& b);
 
+// Returns the processes that may lead if only their peaks decide: two or more, or none.
+std::vector<Process*> tied_for_lead(std::vector<Process>& processes);
+
 // Sorts the processes. The first is the one that a report leads with: a process that died for memory, the first
 // to die; one that came within a tenth of a limit of its cgroup; one with a model, rank 0 of equals; the one
-// with the highest VmHWM. Workers come after the others, which made them. Ties: by start time.
+// with the highest `peak`, or VmHWM where that is not set. Workers come after the others, which made them.
+// Ties: by start time.
 void put_leading_first(std::vector<Process>& processes);
 
 } // namespace memtrace::report

@@ -63,6 +63,25 @@ TEST(ProcessOrder, TheKernelsLogDecidesWhichDiedFirst) {
   EXPECT_EQ(order(std::move(processes)), (Pids{41, 40}));
 }
 
+TEST(ProcessOrder, TheHighestPeakLeadsNotTheHighestSample) {
+  std::vector<Process> processes;
+  processes.push_back(process(7, "main", 10));
+  processes.push_back(process(8, "child", 11));
+  processes.push_back(process(9, "worker", 11));
+  const std::vector<Process*> tied = tied_for_lead(processes);
+  ASSERT_EQ(tied.size(), 2u) << "workers come after the others";
+  tied[0]->peak = 50 << 20;
+  tied[1]->peak = 60 << 20;
+  EXPECT_EQ(order(std::move(processes)), (Pids{8, 7, 9}));
+}
+
+TEST(ProcessOrder, PeaksDecideOnlyBetweenEquals) {
+  std::vector<Process> processes = of_ranks();
+  EXPECT_TRUE(tied_for_lead(processes).empty()) << "rank 0 leads";
+  processes[0].end.how = processes[1].end.how = "oom_kill";
+  EXPECT_TRUE(tied_for_lead(processes).empty()) << "the first to die leads";
+}
+
 TEST(ProcessOrder, TiesAreByStart) {
   std::vector<Process> processes;
   processes.push_back(process(7, "main", 12));

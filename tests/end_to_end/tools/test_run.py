@@ -203,6 +203,28 @@ class Families(Run):
         return self.run_it(python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
                            harness.program("ranks.py"), *arguments, settings={"OMP_NUM_THREADS": "1"}, timeout=240)
 
+    LEADING = ("import os, signal, sys, time; own, childs, pause = [int(word) for word in sys.argv[1:]];"
+               "held = bytearray(b'x' * (own << 20)); pid = os.fork();"
+               "more = None if pid else bytearray(b'x' * (childs << 20));"
+               "print(os.getpid(), pid, flush=True) if pid else (time.sleep(pause), os.kill(os.getpid(), signal.SIGKILL));"
+               "os.waitpid(pid, 0)")
+
+    def leading(self, *sizes):
+        """Returns the pids of the main process and of its child, and that of the process that the report leads with."""
+        self.new_scratch()
+        done = self.run_it(sys.executable, "-c", self.LEADING, *map(str, sizes), options=["--quiet"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = self.report()
+        self.assertEqual(len(report["processes"]), 2)
+        return (*[int(word) for word in done.stdout.split()], report["processes"][0]["pid"])
+
+    def test_the_process_with_the_highest_peak_of_its_own_leads(self):
+        """A quick child dies before a sample of its RSS. A child that lives has the pages of its parent in its RSS."""
+        _, child, leads = self.leading(60, 200, 0)
+        self.assertEqual(leads, child)
+        main, _, leads = self.leading(200, 60, 1)
+        self.assertEqual(leads, main)
+
     def test_torchrun(self):
         done = self.ranks()
         self.assertEqual((done.returncode, done.stdout), (0, b"trained on 2\n"), done.stderr)

@@ -6,6 +6,7 @@
 
 #include "analyzer/job/evidence_query.h"
 #include "analyzer/job/fatal_failure.h"
+#include "analyzer/job/worker_parent.h"
 
 namespace memtrace::report {
 namespace {
@@ -187,7 +188,7 @@ std::optional<Death> find_death(const trace::Trace& trace, const ProcessEnd& end
   if (!ended_badly(ending)) return std::nullopt;
   std::optional<Death> out = Death{};
   out->last = replay::collect_end_state(trace);
-  out->failure = fatal(out->last.samples, out->last.stamp, ending);
+  out->failure = fatal(out->last.samples, out->last.stamp, ending, is_worker(trace.facts()));
   if (ending.how == "exit" && out->failure == nullptr) return std::nullopt;
   if (!killed_for_memory(ending) && ending.how != "exit") out->unfit = unfit(*out);
   if (out->failure != nullptr && out->last.refused) {

@@ -17,7 +17,8 @@ bool ended_badly(const ProcessEnd& ending) {
          ending.how == "unknown" || (ending.how == "exit" && ending.code != 0);
 }
 
-const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, const ProcessEnd& ending) {
+const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, const ProcessEnd& ending,
+                            bool worker) {
   const auto& failures = samples.failures();
   const bool may_be = ended_badly(ending) && !killed_for_memory(ending);
   if (!may_be || failures.empty() || failures.back().last + kSoon < last) return nullptr;
@@ -28,7 +29,7 @@ const trace::Failure* fatal(const trace::Samples& samples, format::Stamp last, c
     if (before.last + kTogether < failures[i].stamp) break;
     if (before.memory == out->memory && before.asked >= out->asked) out = &before;
   }
-  return out;
+  return worker && out->is_shm_full() ? nullptr : out;
 }
 
 } // namespace memtrace::report

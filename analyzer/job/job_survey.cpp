@@ -23,6 +23,7 @@
 #include "analyzer/job/process_order.h"
 #include "analyzer/job/shm_orphan_scan.h"
 #include "analyzer/job/usage_error.h"
+#include "analyzer/job/worker_parent.h"
 #include "analyzer/passes/touched_peak.h"
 #include "analyzer/wording/newer_parts.h"
 
@@ -37,12 +38,6 @@ bool has_traced_ancestor(const trace::Facts& facts, const std::set<std::uint32_t
   return false;
 }
 
-// True if the command line is that by which Python's multiprocessing starts a process, other than by a fork.
-bool is_multiprocessing(const trace::Facts& facts) {
-  return facts.argv.find("from multiprocessing.spawn import spawn_main") != std::string::npos ||
-         facts.argv.find("from multiprocessing.forkserver import main") != std::string::npos;
-}
-
 // Returns the role of a process in its job, as far as its trace and the other traces show it.
 std::string kind_of(const trace::Facts& facts, const std::set<std::uint32_t>& pids) {
   if (const auto said = facts.note("kind")) {
@@ -51,9 +46,9 @@ std::string kind_of(const trace::Facts& facts, const std::set<std::uint32_t>& pi
     }
   }
   if (facts.rank != trace::kNoRank && facts.world_size > 1) return "rank";
-  // a loader forked it, and it inherited the loader's phase
-  if (facts.fork && facts.data_phases) return "worker";
-  if (facts.fork || pids.contains(facts.ppid) || has_traced_ancestor(facts, pids) || is_multiprocessing(facts))
+  if (is_worker(facts)) return "worker";
+  if (facts.fork || pids.contains(facts.ppid) || has_traced_ancestor(facts, pids) || is_spawned(facts) ||
+      is_of_forkserver(facts))
     return "child";
   return "main";
 }
@@ -83,7 +78,8 @@ Process process_of(const std::string& path, const trace::Trace& trace) {
   evidence::Evidence stored = evidence::load(evidence::store_of(path)).value_or(evidence::Evidence{});
   process.end = read_end(trace, stored.closed ? std::optional(stored.running) : std::nullopt);
   if (process.end.how == "unknown") ask(process, trace, std::move(stored));
-  process.failed = fatal(trace.samples(), process.facts.last_stamp, process.end) != nullptr;
+  process.failed =
+      fatal(trace.samples(), process.facts.last_stamp, process.end, is_worker(process.facts)) != nullptr;
   return process;
 }
 

@@ -28,9 +28,18 @@ def _worker_loop(module):
     # All that a worker process does. It is pickled by name under spawn, which finds the wrapper by that name.
     def note(_args, _kwargs):
         _memtrace.note("kind=worker")  # it inherits RANK, by which it would be taken for a rank
+        _note_parent()
         _repeat_notes()
 
     _replace(module, "_worker_loop", _around(_marked("data", module._worker_loop), before=note))
+
+
+def _note_parent():
+    """Notes the process that has the loader. The parent of a worker may be a forkserver."""
+    try:
+        _memtrace.note("worker-of=%d" % sys.modules["multiprocessing.process"].parent_process().pid)
+    except Exception as error:
+        _memtrace.note("python-worker=%r" % (error,))
 
 
 def _process_group(module):

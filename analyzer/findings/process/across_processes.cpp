@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "analyzer/job/worker_parent.h"
 #include "analyzer/passes/shm_flows.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/units.h"
@@ -21,6 +22,14 @@ using replay::Measure;
 constexpr std::int64_t kLeastAhead = 64 << 20;
 constexpr std::int64_t kShareOfPeak = 5; // the peak divided by this
 constexpr std::uint64_t kLeastCopy = 32 << 20;
+// How workers can share what each of them holds. A worker that is no fork of its parent gets the data set by
+// pickle, and PyTorch puts the tensors of a pickle into shared memory.
+constexpr char kBeforeFork[] =
+    "make it before the workers are started by fork (in the dataset's __init__), as one tensor or array";
+constexpr char kSharedTensor[] =
+    "hold it as one tensor in the dataset, made in its __init__ (spawn and forkserver pickle arrays and "
+    "objects "
+    "for each worker, and share tensors), or start the workers by fork";
 constexpr std::uint64_t kFewestBatches = 4; // shared blocks that show where a worker's batches are
 
 // True if an import made the blocks: each process imports for itself.
@@ -33,6 +42,18 @@ bool of_import(const symbols::Site& site) {
 void note_shm_size(const ProcessAnalysis& analysis, std::uint64_t& bytes) {
   const auto& machine = analysis.trace->samples().machine();
   if (machine && machine->shm_size != trace::kNotSaid) bytes = machine->shm_size;
+}
+
+// True if a worker's loop made a shared block that was born in this phase. A worker that is no fork gets the
+// shared tensors of its data set before its loop begins: these are its parent's.
+bool is_made_in_loop(replay::KnownPhase born) {
+  return born != replay::KnownPhase::none && born != replay::KnownPhase::load;
+}
+
+std::vector<replay::SharedFlow> made_in_loop(const trace::Trace& trace) {
+  std::vector<replay::SharedFlow> births = replay::shared_flows(trace).births;
+  std::erase_if(births, [](const replay::SharedFlow& birth) { return !is_made_in_loop(birth.born.known); });
+  return births;
 }
 
 std::string place_key(const symbols::Site& site) {
@@ -62,7 +83,7 @@ void JobFindings::add(ProcessAnalysis& analysis, const Findings& own, bool worke
 }
 
 void JobFindings::add_parent(ProcessAnalysis& analysis) {
-  SiblingFlows& family = families_[analysis.facts().pid];
+  SiblingFlows& family = families_[{analysis.facts().host, analysis.facts().pid}];
   family.has_parent = true;
   family.whole = family.whole && analysis.losses.coarsened == 0;
   family.parents_peak = analysis.account.peaks.at(0).live.bytes;
@@ -72,15 +93,16 @@ void JobFindings::add_parent(ProcessAnalysis& analysis) {
 }
 
 void JobFindings::add_worker(ProcessAnalysis& analysis) {
-  SiblingFlows& family = families_[analysis.facts().ppid];
+  SiblingFlows& family = families_[{analysis.facts().host, worker_parent(analysis.facts())}];
   ++family.workers;
-  if (const auto pages = of_parent(analysis)) family.forked.push_back(*pages);
+  family.forked = family.forked && is_fork_of_parent(analysis.facts());
+  if (const auto pages = of_parent(analysis)) family.inherited.push_back(*pages);
   family.whole = family.whole && analysis.losses.coarsened == 0;
-  const replay::SharedFlows flows = replay::shared_flows(*analysis.trace);
-  for (const replay::SharedFlow& flow : flows.births)
+  const std::vector<replay::SharedFlow> made = made_in_loop(*analysis.trace);
+  for (const replay::SharedFlow& flow : made)
     family.flows.push_back({flow.stamp, static_cast<std::int64_t>(flow.bytes)});
   add_refused(analysis, family);
-  if (const auto batches = batches_of(*analysis.trace, flows.births)) add_kept(analysis, family, *batches);
+  if (const auto batches = batches_of(*analysis.trace, made)) add_kept(analysis, family, *batches);
 }
 
 void JobFindings::add_refused(ProcessAnalysis& analysis, SiblingFlows& family) {
@@ -132,7 +154,8 @@ void JobFindings::add_kept(ProcessAnalysis& analysis, SiblingFlows& family, cons
   for (const Holding& holding : sets.at(end)) {
     if (holding.stack == format::StackId{}) continue;
     const symbols::Site& site = analysis.symbolizer->site(holding.stack);
-    if (holding.kind == format::Kind::shm && family.site == nullptr) family.site = symbols::keep(site);
+    if (holding.kind == format::Kind::shm && is_made_in_loop(holding.born_known) && family.site == nullptr)
+      family.site = symbols::keep(site);
     if (holding.kind == format::Kind::shm || of_import(site)) continue;
     SitePlace& place = kept[place_key(site)];
     if (place.site == nullptr) {
@@ -258,10 +281,9 @@ void JobFindings::copies(const SiblingFlows& family, std::vector<JobFinding>& ou
     finding.sentences = {"Each made its own after it was started, so no page is shared."};
     if (!places.front().caller.empty())
       finding.sentences.push_back(fmt::format("Called from {}.", places.front().caller));
-    finding.remedy = fmt::format(
-        "make it before the workers are started by fork (in the dataset's __init__), as one "
-        "tensor or array, or read it by memory map: -{}",
-        sized(bytes - bytes / places.size()));
+    finding.remedy =
+        fmt::format("{}, or read it by memory map: -{}", family.forked ? kBeforeFork : kSharedTensor,
+                    sized(bytes - bytes / places.size()));
     finding.no_remedy = "a smaller prefetch_factor: it holds batches, not this";
     out.push_back(std::move(found));
   }
@@ -271,13 +293,13 @@ std::vector<JobFinding> JobFindings::find() const {
   std::vector<JobFinding> out;
   rank_copies_.find(out);
   wrong_device_.find(out);
-  for (const auto& [pid, family] : families_) {
+  for (const auto& [of, family] : families_) {
     if (family.refusals != 0)
       out.push_back(shm_full_finding(family));
     else
       prefetch(family, out);
     copies(family, out);
-    if (auto copied = find_copied(family.forked)) out.push_back({std::move(*copied), nullptr});
+    if (auto copied = find_copied(family.inherited)) out.push_back({std::move(*copied), nullptr});
   }
   std::stable_sort(out.begin(), out.end(), [](const JobFinding& a, const JobFinding& b) {
     const auto stops = [](const JobFinding& one) { return one.finding.id == "shm-full"; };

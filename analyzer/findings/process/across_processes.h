@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/explain/process_analysis.h"
@@ -49,10 +50,10 @@ class JobFindings {
     format::Stamp stamp;
     std::int64_t bytes; // negative: freed
   };
-  struct SiblingFlows { // the key is the parent's pid
+  struct SiblingFlows { // of the workers of one process
     std::vector<SiteFlow> flows;
     std::map<std::string, std::vector<SitePlace>> kept; // by place, one entry for each worker that has it
-    std::vector<OfParent> forked;                       // each worker's share of the parent's pages
+    std::vector<OfParent> inherited;                    // each worker's share of the pages that it got by fork
     RefusedFile refused;
     std::uint64_t refusals = 0; // files of all workers that found no room
     std::size_t workers = 0;
@@ -60,6 +61,7 @@ class JobFindings {
     std::uint64_t shm_size = 0;
     std::shared_ptr<const symbols::Site> site; // the site where a worker made its shared blocks
     bool has_parent = false;
+    bool forked = true; // false: a worker has no pages of that process
     bool whole = true;
   };
 
@@ -78,7 +80,9 @@ class JobFindings {
   static void prefetch(const SiblingFlows& family, std::vector<JobFinding>& out);
   static void copies(const SiblingFlows& family, std::vector<JobFinding>& out);
 
-  std::map<std::uint32_t, SiblingFlows> families_;
+  // By host and pid of the process whose loader started the workers. A forkserver is the parent of its workers,
+  // but not the process that takes their batches.
+  std::map<std::pair<std::string, std::uint32_t>, SiblingFlows> families_;
   RankCopies rank_copies_;
   WrongDevice wrong_device_;
 };

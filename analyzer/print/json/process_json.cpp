@@ -8,6 +8,7 @@
 #include "analyzer/explain/rings_only.h"
 #include "analyzer/explain/segment_use.h"
 #include "analyzer/explain/uncertainty.h"
+#include "analyzer/job/worker_parent.h"
 #include "analyzer/print/json/cycles_json.h"
 #include "analyzer/print/json/explain_json.h"
 #include "analyzer/print/json/finding_json.h"
@@ -366,20 +367,22 @@ void each_phase(ProcessAnalysis& analysis, const Options& options,
 
 Json process_before_phases(const ProcessAnalysis& analysis) {
   const trace::Facts& facts = analysis.facts();
-  return {{"pid", facts.pid},
-          {"ppid", facts.ppid},
-          {"host", facts.host},
-          {"exe", facts.exe},
-          {"argv", argv_json(facts.argv)},
-          {"kind", analysis.kind},
-          {"rank", rank_json(facts.rank)},
-          {"local_rank", rank_json(facts.local_rank)},
-          {"devices", devices_json(analysis)},
-          {"start_unix", static_cast<double>(facts.start_unix_ns) / 1e9},
-          {"duration", analysis.seconds(facts.last_stamp)},
-          {"end", end_json(analysis.end)},
-          {"trace", trace_json(analysis)},
-          {"parameters", parameters_json(facts)}};
+  Json out = {{"pid", facts.pid},
+              {"ppid", facts.ppid},
+              {"host", facts.host},
+              {"exe", facts.exe},
+              {"argv", argv_json(facts.argv)},
+              {"kind", analysis.kind},
+              {"rank", rank_json(facts.rank)},
+              {"local_rank", rank_json(facts.local_rank)},
+              {"devices", devices_json(analysis)},
+              {"start_unix", static_cast<double>(facts.start_unix_ns) / 1e9},
+              {"duration", analysis.seconds(facts.last_stamp)},
+              {"end", end_json(analysis.end)},
+              {"trace", trace_json(analysis)},
+              {"parameters", parameters_json(facts)}};
+  if (analysis.kind == "worker") out["worker_of"] = worker_parent(facts);
+  return out;
 }
 
 Json process_after_phases(ProcessAnalysis& analysis, const Findings& found, const Options& options) {

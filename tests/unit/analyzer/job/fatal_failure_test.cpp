@@ -58,6 +58,18 @@ TEST(FatalFailure, IsTheLargestOfThoseThatFailedTogether) {
   EXPECT_EQ(fatal_size(b, exited_with(1)), 500 * kMiB);
 }
 
+TEST(FatalFailure, IsNotAFullShmOfAWorker) {
+  Builder b;
+  b.put(tests::EventType::failure, static_cast<std::uint8_t>(tests::Kind::shm), 0,
+        {16 * kMiB, format::halves(28, 0), 7, 0, trace::kNotSaid, trace::kNotSaid});
+  const tests::Scratch scratch;
+  tests::write_file(scratch.file("t.memtrace"), b.bytes());
+  const trace::Trace trace(scratch.file("t.memtrace"));
+  ProcessEnd end; // its loader sent SIGTERM, which leaves no record
+  EXPECT_EQ(fatal(trace.samples(), b.now(), end, true), nullptr);
+  EXPECT_NE(fatal(trace.samples(), b.now(), end, false), nullptr);
+}
+
 // PyTorch empties its cache after the first. What it could not free is held at the last.
 TEST(FatalFailure, OnADeviceIsTheLast) {
   Builder b;

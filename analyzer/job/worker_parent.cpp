@@ -1,0 +1,34 @@
+// Purpose: recognises the workers of a loader, and the process whose loader started them.
+#include "analyzer/job/worker_parent.h"
+
+#include "analyzer/job/trace_name.h"
+
+namespace memtrace::report {
+
+bool is_worker(const trace::Facts& facts) {
+  if (const auto noted = facts.note("kind")) return *noted == "worker";
+  const bool rank = facts.rank != trace::kNoRank && facts.world_size > 1;
+  return !rank && facts.fork && facts.data_phases;
+}
+
+std::uint32_t worker_parent(const trace::Facts& facts) {
+  std::uint32_t pid = 0;
+  if (const auto noted = facts.note("worker-of"); noted && number(*noted, pid, 10) && pid != 0) return pid;
+  if (!facts.fork || !is_of_forkserver(facts)) return facts.ppid;
+  const std::string ancestors = facts.note("ancestors").value_or(""); // the first is the parent of the server
+  return number(ancestors.substr(0, ancestors.find(' ')), pid, 10) && pid != 0 ? pid : facts.ppid;
+}
+
+bool is_of_forkserver(const trace::Facts& facts) {
+  return facts.argv.find("from multiprocessing.forkserver import main") != std::string::npos;
+}
+
+bool is_spawned(const trace::Facts& facts) {
+  return facts.argv.find("from multiprocessing.spawn import spawn_main") != std::string::npos;
+}
+
+bool is_fork_of_parent(const trace::Facts& facts) {
+  return facts.fork && facts.fork->parent_pid == worker_parent(facts);
+}
+
+} // namespace memtrace::report

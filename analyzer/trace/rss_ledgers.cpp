@@ -29,6 +29,14 @@ void add_to(LedgerPoint& point, format::LedgerRow row, const LedgerBytes& amount
   if (blocks && amount.given > amount.resident) point.untouched += amount.given - amount.resident;
 }
 
+// A page that the parent gave up and a sibling had counts as copied once that sibling has ended. So the ledger
+// at the end shows what was copied only if no other ledger is of the second half of the time.
+bool shows_copies(const std::optional<ProcessLedger>& first, const std::optional<ProcessLedger>& last,
+                  const std::vector<LedgerPoint>& all) {
+  if (!first || !last || !last->at_end || all.size() < 2) return true;
+  return all[all.size() - 2].stamp < first->stamp + (last->stamp - first->stamp) / 2;
+}
+
 format::LedgerWorth worth(const ProcessLedger& ledger) {
   return {ledger.total, ledger.allocator_asked, ledger.drift};
 }
@@ -49,6 +57,7 @@ void Ledgers::head(const Event& event) {
   ledger.allocator_asked = (event.flags & format::kLedgerAsked) != 0;
   ledger.at_end = (event.flags & format::kLedgerLast) != 0;
   if (!again) ++taken_;
+  shared_ = 0;
   high_water_ = std::max(high_water_, ledger.high_water);
   into_highest_ = !highest_ || format::beats(worth(ledger), worth(*highest_));
   if (const ProcessLedger* const closed = highest_closed(); !again && closed != nullptr)
@@ -69,6 +78,11 @@ void Ledgers::row(const Event& event) {
   const auto said = event.as<format::SampleResidentEvent>();
   const bool sampled = (event.flags & format::kRowIsSampled) != 0;
   const LedgerBytes amount{said.resident, said.given, said.parts, sampled};
+  // `inherited` is before `copied`.
+  if (static_cast<format::LedgerRow>(which) == format::LedgerRow::inherited) shared_ = amount.resident;
+  if (static_cast<format::LedgerRow>(which) == format::LedgerRow::copied && shows_copies(first_, last_, all_) &&
+      (!most_copied_ || amount.resident > most_copied_->copied))
+    most_copied_ = {amount.resident, shared_};
   if (into_last_ && !all_.empty()) add_to(all_.back(), static_cast<format::LedgerRow>(which), amount);
   if (into_first_ && first_) first_->rows[which] = amount;
   if (into_highest_ && highest_) highest_->rows[which] = amount;

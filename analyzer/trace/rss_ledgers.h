@@ -41,6 +41,12 @@ struct LedgerPoint {
   bool asked = false; // the allocator reported `kept`; false: `kept` is not known
 };
 
+// The pages of its parent that a forked process had at one ledger.
+struct InheritedBytes {
+  std::uint64_t copied = 0; // bytes of pages that it had written to
+  std::uint64_t shared = 0;
+};
+
 // Collects ledgers. Give it every event of a pass.
 class Ledgers {
  public:
@@ -53,6 +59,10 @@ class Ledgers {
   const std::optional<ProcessLedger>& first() const { return first_; }
   const std::optional<ProcessLedger>& last() const { return last_; }
   const std::vector<LedgerPoint>& all() const { return all_; } // in order; old ones are thinned
+  // Returns the ledger with the most copied bytes, or nullopt if the process is no fork. The one at the end
+  // counts only if no other is of the second half of the time. RSS stays as it is when the process copies a
+  // page, so the highest ledger may be an early one.
+  const std::optional<InheritedBytes>& most_copied() const { return most_copied_; }
   std::uint64_t taken() const { return taken_; }
   std::uint64_t high_water() const { return high_water_; } // the largest VmHWM ever read
 
@@ -63,6 +73,8 @@ class Ledgers {
   std::optional<ProcessLedger> first_, highest_, highest_closed_,
       last_; // highest_closed_: without last_, whose rows follow
   std::vector<LedgerPoint> all_;
+  std::optional<InheritedBytes> most_copied_;
+  std::uint64_t shared_ = 0; // the row `inherited` of the ledger whose rows follow
   // The ledgers that the next rows belong to.
   bool into_first_ = false, into_highest_ = false, into_last_ = false;
   std::uint64_t taken_ = 0, high_water_ = 0;

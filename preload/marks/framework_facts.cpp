@@ -6,10 +6,12 @@
 #include <cstring>
 
 #include "preload/blocks/recording.h"
+#include "preload/bounded/fixed_string.h"
 #include "preload/format/block_events.h"
 #include "preload/format/process_events.h"
 #include "preload/marks/mark_text.h"
 #include "preload/record/model_modules.h"
+#include "preload/rss/inherited_ranges.h"
 #include "preload/trace/write_allowance.h"
 
 namespace memtrace::record {
@@ -42,6 +44,16 @@ void label(const void* address, std::uint64_t bytes, const char* role, const cha
 
 void model_module(const void* self, const char* path, std::size_t bytes) {
   if (const Recording here; here) name_module(self, mark_text(path, bytes));
+}
+
+void first_item() {
+  const Recording here;
+  if (!here) return;
+  const std::uint64_t copied = count_copied();
+  if (copied == format::kNotSaid) return;
+  Line<64> text;
+  text.add("copied-at-first-item=").add(copied);
+  here.mark(format::NoteEvent{mark_text(text.text(), text.size()), 0});
 }
 
 void note(const char* text, std::size_t bytes) {

@@ -22,6 +22,9 @@ void label(const void* address, std::uint64_t bytes, const char* role, const cha
            const char* module = "");
 // Sets the path of the module at `self`.
 void model_module(const void* self, const char* path, std::size_t bytes);
+// A worker of a loader begins to read its data. Notes the pages of its parent that it had copied by then, in a
+// forked worker.
+void first_item();
 // Writes `key=value` for the reader of the trace.
 void note(const char* text, std::size_t bytes);
 

@@ -29,6 +29,7 @@ def _worker_loop(module):
     def note(_args, _kwargs):
         _memtrace.note("kind=worker")  # it inherits RANK, by which it would be taken for a rank
         _note_parent()
+        _watch_first_fetch()
         _repeat_notes()
 
     _replace(module, "_worker_loop", _around(_marked("data", module._worker_loop), before=note))
@@ -38,6 +39,24 @@ def _note_parent():
     """Notes the process that has the loader. The parent of a worker may be a forkserver."""
     try:
         _memtrace.note("worker-of=%d" % sys.modules["multiprocessing.process"].parent_process().pid)
+    except Exception as error:
+        _memtrace.note("python-worker=%r" % (error,))
+
+
+def _watch_first_fetch():
+    """Has the worker's first read of its data seen: what it copied of its parent before that, its start copied."""
+    try:
+        module = sys.modules["torch.utils.data._utils.fetch"]
+        classes = [module._MapDatasetFetcher, module._IterableDatasetFetcher]
+        originals = [cls.fetch for cls in classes]
+
+        def first(_args, _kwargs):
+            for cls, original in zip(classes, originals):
+                cls.fetch = original
+            _memtrace.first_item()
+
+        for cls, original in zip(classes, originals):
+            cls.fetch = _around(original, before=first)
     except Exception as error:
         _memtrace.note("python-worker=%r" % (error,))
 

@@ -1,7 +1,8 @@
 // Purpose: the addresses of a child that held memory of its parent when the child began to record. The child
 // does not know its parent's blocks one by one, and the kernel does not tell when a page of the child was
 // created.
-// Runs: in a forked child, once when it begins to record; then on its background thread.
+// Runs: in a forked child, once when it begins to record; then on its background thread. count_copied(): on a thread
+// of the program.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,9 @@ namespace memtrace::record {
 void note_inherited();
 void forget_inherited(); // in a forked child
 bool inherited_is_noted();
+// Returns the bytes of the inherited pages that the process has copied, or kNotSaid if it is no forked child or
+// has so much memory that the count takes too long. The program waits for it. Not for two threads at a time.
+std::uint64_t count_copied();
 
 // Gives `take` the parts of a range that the parent had, in order of address.
 template <class Take>

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analyzer/job/trace_name.h"
 #include "analyzer/wording/units.h"
 
 namespace memtrace::report {
@@ -156,13 +157,17 @@ Findings find_in_resident(ProcessAnalysis& analysis) {
 }
 
 std::optional<OfParent> of_parent(const ProcessAnalysis& analysis) {
-  const auto& highest = analysis.account.ledgers.highest();
-  const auto& first = analysis.account.ledgers.first();
-  if (!highest) return std::nullopt;
-  OfParent out{resident(*highest, LedgerRow::copied), resident(*highest, LedgerRow::inherited), 0};
-  const std::uint64_t early = first ? resident(*first, LedgerRow::copied) : 0;
-  if (early < out.copied / 2) out.early = early;
-  return out.copied + out.shared == 0 ? std::nullopt : std::optional(out);
+  const auto& most = analysis.account.ledgers.most_copied();
+  if (!most || most->copied + most->shared == 0) return std::nullopt;
+  OfParent out{most->copied, most->shared, 0};
+  std::uint64_t early = 0;
+  if (const auto noted = analysis.facts().note("copied-at-first-item"); noted && number(*noted, early, 10)) {
+    out.early = std::min(early, out.copied);
+  } else if (const auto& first = analysis.account.ledgers.first()) {
+    early = resident(*first, LedgerRow::copied);
+    if (early < out.copied / 2) out.early = early;
+  }
+  return out;
 }
 
 std::optional<Finding> find_copied(const std::vector<OfParent>& workers) {
@@ -188,7 +193,8 @@ std::optional<Finding> find_copied(const std::vector<OfParent>& workers) {
       "No allocation makes this memory: reading an object of Python's writes its count of references, "
       "and the kernel copies the page."};
   if (early != 0) {
-    finding.evidence.push_back(fmt::format("{} bytes of them were copied by the first ledger of each", early));
+    finding.evidence.push_back(
+        fmt::format("{} bytes of them were copied before each began to read its data", early));
     finding.sentences.push_back(fmt::format("They had copied {} before that, when they started: {} in all.",
                                             sized(early), sized(copied)));
   }

@@ -18,17 +18,19 @@ namespace memtrace::report {
 // in memory.
 Findings find_in_resident(ProcessAnalysis& analysis);
 
-// The pages of its parent that a forked process has at its highest ledger.
+// The pages of its parent that a forked process has when it had copied most.
 struct OfParent {
   std::uint64_t copied = 0; // bytes of pages that it wrote to
   std::uint64_t shared = 0;
-  std::uint64_t early = 0; // of `copied`: at its first ledger; 0 if that has half of it, so it came late
+  // Of `copied`: before it began to read its data, else at its first ledger; 0 if that has half of it, so it
+  // came late.
+  std::uint64_t early = 0;
 };
 std::optional<OfParent> of_parent(const ProcessAnalysis& analysis);
 
 // Returns `copy-on-write-growth` of the workers of one parent, or nullopt. Together they copied at least 128
 // MiB and a seventh of the bytes they inherited. An idle worker of PyTorch's loader copies 12 of 320 MiB, for
-// reference counts. The finding's bytes are without those of the first ledgers.
+// reference counts. The finding's bytes are without those that the workers copied when they started.
 std::optional<Finding> find_copied(const std::vector<OfParent>& workers);
 
 } // namespace memtrace::report

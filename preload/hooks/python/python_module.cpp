@@ -169,6 +169,11 @@ Object* note(Object*, Object* const* args, Ssize count) {
   return done();
 }
 
+Object* first_item(Object*, Object* const*, Ssize) {
+  record::first_item();
+  return done();
+}
+
 // Writes "python=unsupported 3.14.0": the stacks of this process are native only.
 void note_unsupported() {
   constexpr char kKey[] = "python=unsupported ";
@@ -254,14 +259,23 @@ Object* then(Object*, Object* const* args, Ssize count) {
 }
 
 constinit MethodDef g_methods[] = {
-    {"begin", begin, kFastCall, nullptr},     {"end", end, kFastCall, nullptr},
-    {"current", current, kFastCall, nullptr}, {"inside", inside, kFastCall, nullptr},
-    {"nested", nested, kFastCall, nullptr},   {"step", step, kFastCall, nullptr},
-    {"note", note, kFastCall, nullptr},       {"parameters", parameters, kFastCall, nullptr},
-    {"attach", attach, kFastCall, nullptr},   {"detach", detach, kFastCall, nullptr},
-    {"then", then, kFastCall, nullptr},       {"pinned", pinned, kFastCall, nullptr},
-    {"label", label, kFastCall, nullptr},     {"collector", collector, kFastCall, nullptr},
-    {"modules", modules, kFastCall, nullptr}, {"module_call", module_call, kFastCall, nullptr},
+    {"begin", begin, kFastCall, nullptr},
+    {"end", end, kFastCall, nullptr},
+    {"current", current, kFastCall, nullptr},
+    {"inside", inside, kFastCall, nullptr},
+    {"nested", nested, kFastCall, nullptr},
+    {"step", step, kFastCall, nullptr},
+    {"note", note, kFastCall, nullptr},
+    {"parameters", parameters, kFastCall, nullptr},
+    {"attach", attach, kFastCall, nullptr},
+    {"detach", detach, kFastCall, nullptr},
+    {"then", then, kFastCall, nullptr},
+    {"pinned", pinned, kFastCall, nullptr},
+    {"label", label, kFastCall, nullptr},
+    {"collector", collector, kFastCall, nullptr},
+    {"modules", modules, kFastCall, nullptr},
+    {"module_call", module_call, kFastCall, nullptr},
+    {"first_item", first_item, kFastCall, nullptr},
 };
 
 // Writes to `path` the file `inside` of the folder of this library. Returns its length, or 0 if it is not

@@ -153,6 +153,63 @@ TEST(FullSharedMemory, IsNotAnotherError) {
               }).empty());
 }
 
+void ledger(Worker& worker, std::uint64_t resident, std::uint64_t shared, std::uint64_t copied) {
+  const auto row = [&](format::LedgerRow which, std::uint64_t mib) {
+    worker.builder.put(tests::EventType::sample_resident, 0,
+                       static_cast<std::uint16_t>(static_cast<unsigned>(which) << format::kRowShift),
+                       {mib * kMiB, mib * kMiB, 0});
+  };
+  worker.builder.wait(1'000'000'000);
+  worker.builder.put(tests::EventType::sample_ledger, 0, format::kLedgerAsked,
+                     {resident * kMiB, resident * kMiB, 0, 0, 0, worker.builder.now()});
+  row(format::LedgerRow::inherited, shared);
+  row(format::LedgerRow::copied, copied);
+}
+
+// RSS falls a little while the worker copies most.
+TEST(CopiedPages, AreTheMostOfAnyLedgerWithoutThoseBeforeTheFirstItem) {
+  const std::vector<JobFinding> findings = found([](Worker& worker) {
+    ledger(worker, 300, 280, 4);
+    worker.builder.note("copied-at-first-item=8388608");
+    ledger(worker, 310, 220, 60);
+    ledger(worker, 305, 190, 90);
+    ledger(worker, 305, 192, 88);
+    worker.builder.exit(0);
+  });
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].finding.id, "copy-on-write-growth");
+  EXPECT_EQ(findings[0].finding.bytes, static_cast<std::int64_t>(2 * (90 - 8) * kMiB));
+  EXPECT_EQ(findings[0].finding.evidence[0],
+            "188743680 bytes of 587202560 that they were given by fork are pages of their own now");
+}
+
+// The shared tensors of a pickled data set are in /dev/shm before the loop of the worker begins.
+TEST(LoaderPrefetch, IsWithoutTheSharedTensorsOfTheDataSet) {
+  JobFindings findings;
+  Builder parent;
+  parent.birth(1 << 20, 100 * kMiB).exit(0);
+  const auto take = [&findings](Builder& builder, const char* kind) {
+    tests::Scratch scratch;
+    tests::write_file(scratch.file("t.memtrace"), builder.bytes());
+    auto trace = std::make_unique<trace::Trace>(scratch.file("t.memtrace"));
+    ProcessEnd end = read_end(*trace);
+    const auto analysis = analyze_process(std::move(trace), kind, std::move(end), Options{});
+    findings.add(*analysis, find(*analysis), true);
+    return analysis->facts().pid;
+  };
+  const std::uint32_t pid = take(parent, "main");
+  Builder worker;
+  worker.note("kind=worker").note("worker-of=" + std::to_string(pid)).begin("load");
+  worker.birth(1 << 20, 200 * kMiB, tests::Kind::shm).end("load").begin("data");
+  for (std::uint64_t i = 0; i < 6; ++i) worker.birth((2 + i) << 30, 16 * kMiB, tests::Kind::shm);
+  worker.end("data").exit(0);
+  take(worker, "worker");
+  const std::vector<JobFinding> all = findings.find();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].finding.id, "loader-prefetch");
+  EXPECT_EQ(all[0].finding.bytes, static_cast<std::int64_t>(96 * kMiB));
+}
+
 TEST(CopiedPages, AreThoseAfterTheFirstLedger) {
   const auto finding = find_copied({{150 * kMiB, 100 * kMiB, 4 * kMiB}, {160 * kMiB, 90 * kMiB, 6 * kMiB}});
   ASSERT_TRUE(finding);

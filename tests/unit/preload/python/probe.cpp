@@ -138,6 +138,7 @@ void model_module(const void* self, const char* path, std::size_t bytes) {
   say(line);
 }
 
+void first_item() {}
 void pinned_use(std::uint64_t, std::uint64_t) {} // nobody is asked: there is none
 bool pinned_memory_is_held() {
   return false;

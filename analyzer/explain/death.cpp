@@ -182,6 +182,14 @@ std::optional<BlockBeingFilled> filling(const Death& death, const ProcessEnd& en
   return out;
 }
 
+// True if the process is a worker of a loader whose file found no room in /dev/shm: it reported that, and its
+// end is another matter.
+bool is_refused_worker(const trace::Trace& trace, const trace::Samples& samples) {
+  const auto& failures = samples.failures();
+  return is_worker(trace.facts()) && std::any_of(failures.begin(), failures.end(),
+                                                 [](const trace::Failure& one) { return one.is_shm_full(); });
+}
+
 } // namespace
 
 std::optional<Death> find_death(const trace::Trace& trace, const ProcessEnd& ending) {
@@ -190,7 +198,8 @@ std::optional<Death> find_death(const trace::Trace& trace, const ProcessEnd& end
   out->last = replay::collect_end_state(trace);
   out->failure = fatal(out->last.samples, out->last.stamp, ending, is_worker(trace.facts()));
   if (ending.how == "exit" && out->failure == nullptr) return std::nullopt;
-  if (!killed_for_memory(ending) && ending.how != "exit") out->unfit = unfit(*out);
+  if (!killed_for_memory(ending) && ending.how != "exit" && !is_refused_worker(trace, out->last.samples))
+    out->unfit = unfit(*out);
   if (out->failure != nullptr && out->last.refused) {
     at_the_failure(*out);
   } else {

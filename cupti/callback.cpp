@@ -39,7 +39,20 @@ void resource(CUpti_CallbackId id, const CUpti_ResourceData& data) {
     return;
   }
   const int device = device_of(data.context);
-  if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) ask_soon();
+  if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
+    const memtrace_device_event made{MEMTRACE_DEVICE_CONTEXT_BORN,
+                                     0,
+                                     device,
+                                     0,
+                                     0,
+                                     0,
+                                     reinterpret_cast<std::uint64_t>(data.context),
+                                     0,
+                                     0,
+                                     0};
+    bridge->device_event(&made);
+    ask_soon();
+  }
   const auto* const module = static_cast<const CUpti_ModuleResourceData*>(data.resourceDescriptor);
   if (module == nullptr) return;
   if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED) code_loaded(device, module->cubinSize);

@@ -25,6 +25,12 @@ std::uint64_t given_of(const trace::Event& event) {
   return event.as<format::DeathEvent>().given;
 }
 
+// Returns the stack of a birth or a `held`.
+format::StackId stack_of(const trace::Event& event) {
+  return event.type == EventType::birth ? event.as<format::BirthEvent>().stack
+                                        : event.as<format::HeldEvent>().stack;
+}
+
 } // namespace
 
 std::int64_t Residual::sum() const {
@@ -43,6 +49,8 @@ void DeviceTimeline::follow(const trace::Event& event) {
     return hold_in_pools(bounded(static_cast<std::uint64_t>(event.as<format::LevelEvent>().reserved)));
   const bool birth = event.type == EventType::birth || event.type == EventType::held;
   if (!birth && event.type != EventType::death) return;
+  if (birth && event.kind == Kind::context && context_maker_ == format::StackId{})
+    most_.context_maker = context_maker_ = stack_of(event);
   if (event.kind == Kind::none) framework_ = true; // a tensor, within a block that the driver gave
   if (event.kind == Kind::none || (event.flags & format::kNoAccess) != 0) return;
   if (event.kind != Kind::device_async) shown_ = kNotShown; // a pool gives from what it holds
@@ -94,6 +102,7 @@ bool DeviceTimeline::look(const trace::Event& event, const Level& level, const P
   if (most_.peak && most_.own && !own) return false; // only figures of one kind are compared
   if (most_.peak && own && !most_.own) {
     most_ = {};
+    most_.context_maker = context_maker_;
     looked_ = false;
     residual_ = {};
   }

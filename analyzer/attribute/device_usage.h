@@ -47,6 +47,7 @@ struct DeviceUsage {
   std::int64_t pools = 0;      // bytes that the driver's pools hold and have not given out
   std::int64_t asked_live = 0; // the most that was live while the figure of a sample was current
   Residual residual;
+  format::StackId context_maker{}; // of the first context; 0: not recorded
 
   // True if the residual belongs to this process. A figure of the whole GPU also does if the GPU reports one
   // process: that is this process, under the pid of another namespace.
@@ -80,6 +81,7 @@ class DeviceTimeline {
   std::int64_t shown_ = kNotShown;
   std::int64_t managed_ = 0; // live bytes of managed memory: the driver may keep them on the host
   bool looked_ = false;
+  format::StackId context_maker_{};
   Residual residual_;
   std::uint64_t code_ = 0;
   bool framework_ = false; // `reserved` comes from the framework's allocator, not from the pools

@@ -83,11 +83,13 @@ bool ends_it(const Finding& finding) {
 // Sets the bytes of the finding's blocks at the peak and at the end. A finding whose blocks are not known by
 // their stacks is about the peak, or about the whole process: there its bytes are what it holds. An allocation
 // that failed and pages that were dropped hold nothing. The site of `retention-growth` is that of blocks that
-// were freed.
+// were freed, and a context has no recorded bytes.
 void weigh(const ProcessAnalysis& analysis, Finding& finding) {
   if (ends_it(finding) || finding.id == "allocation-retried" || finding.id == "starved-for-memory") return;
   finding.bytes_at_peak = finding.bytes_at_end = finding.bytes;
-  if (finding.id == "retention-growth" || !analysis.account.peaks.contains(finding.memory)) return;
+  if (finding.id == "retention-growth" || finding.id == "device-context" ||
+      !analysis.account.peaks.contains(finding.memory))
+    return;
   if (!finding.stacks.empty())
     finding.bytes_at_peak =
         bytes_of(alive_at_peak(analysis, leading_peak(analysis, finding.memory)), finding.stacks);

@@ -21,15 +21,16 @@ extern "C" {
 /* The event of a block. The physical memory of cuMemCreate lives until its handle is released and its last
  * mapping is removed. The recorder keeps count of that; callers report only the calls. */
 enum memtrace_device_what {
-  MEMTRACE_DEVICE_BORN = 1, /* address, bytes, handle */
-  MEMTRACE_DEVICE_DIED,     /* address, stamp */
-  MEMTRACE_DEVICE_FAILED,   /* bytes asked, code; free and total if known */
-  MEMTRACE_DEVICE_CREATED,  /* cuMemCreate: address is the handle, bytes */
-  MEMTRACE_DEVICE_RELEASED, /* cuMemRelease: address is the handle, stamp */
-  MEMTRACE_DEVICE_RETAINED, /* cuMemRetainAllocationHandle: address is the handle */
-  MEMTRACE_DEVICE_MAPPED,   /* cuMemMap: address, bytes, handle */
-  MEMTRACE_DEVICE_UNMAPPED, /* cuMemUnmap: address, bytes, stamp */
-  MEMTRACE_DEVICE_CONTEXT   /* a context is destroyed: handle, stamp. Its blocks die */
+  MEMTRACE_DEVICE_BORN = 1,    /* address, bytes, handle */
+  MEMTRACE_DEVICE_DIED,        /* address, stamp */
+  MEMTRACE_DEVICE_FAILED,      /* bytes asked, code; free and total if known */
+  MEMTRACE_DEVICE_CREATED,     /* cuMemCreate: address is the handle, bytes */
+  MEMTRACE_DEVICE_RELEASED,    /* cuMemRelease: address is the handle, stamp */
+  MEMTRACE_DEVICE_RETAINED,    /* cuMemRetainAllocationHandle: address is the handle */
+  MEMTRACE_DEVICE_MAPPED,      /* cuMemMap: address, bytes, handle */
+  MEMTRACE_DEVICE_UNMAPPED,    /* cuMemUnmap: address, bytes, stamp */
+  MEMTRACE_DEVICE_CONTEXT,     /* a context is destroyed: handle, stamp. Its blocks die */
+  MEMTRACE_DEVICE_CONTEXT_BORN /* a context is made: device, handle. Older recorders ignore it */
 };
 
 /* How a block was allocated. The numbers are independent of the trace's, because the bridge outlives those. */

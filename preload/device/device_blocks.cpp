@@ -187,6 +187,13 @@ void device_born(const HookedBlock& block, std::uint64_t context) {
   if (here && remember(table_of(block.kind), block, context)) say_born(here, block);
 }
 
+void context_born(std::uint64_t context, int device) {
+  if (device < 0 || device + 1 >= static_cast<int>(kMemories)) return;
+  const HookedBlock block{context, 0, 0, Kind::context, format::kNoAccess, static_cast<unsigned>(device) + 1};
+  const Recording here;
+  if (here && remember(Is::allocated, block, context)) here.born(block);
+}
+
 void device_died(std::uint64_t address, Kind kind, Stamp death) {
   const Recording here;
   if (!here) return;

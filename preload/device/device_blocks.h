@@ -25,7 +25,10 @@ void handle_mapped(std::uint64_t address, std::uint64_t bytes, std::uint64_t han
 // Ends all mappings in [address, address + bytes).
 void handle_unmapped(std::uint64_t address, std::uint64_t bytes, format::Stamp death);
 
-// Ends all live blocks of that context. A later free of one of them is ignored.
+// Records the line that makes a context. It is a block without bytes: no call says how much memory a context
+// takes. `device`: CUDA's ordinal; nothing is recorded if it is below 0 or has no place in a record.
+void context_born(std::uint64_t context, int device);
+// Ends all live blocks of that context, and itself. A later free of one of them is ignored.
 void context_died(std::uint64_t context, format::Stamp death);
 
 // Called in a forked child. It keeps its parent's table, unless another thread was changing the table.

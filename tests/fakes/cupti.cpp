@@ -96,9 +96,17 @@ void resource(CUpti_CallbackId id, CUcontext context, void* descriptor) {
   subscriber.call(subscriber.user, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
 }
 
+struct Retained { // the arguments of cuDevicePrimaryCtxRetain
+  CUcontext* out;
+  int device;
+};
+
 void others(const char* name, const void* parameters) {
-  if (std::strcmp(name, "cuDevicePrimaryCtxRetain") == 0)
-    resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, current_context(), nullptr);
+  if (std::strcmp(name, "cuDevicePrimaryCtxRetain") == 0) {
+    const auto& [out, device] = *static_cast<const Retained*>(parameters);
+    static const auto holders = of_driver<int (*)(int)>("fake_cuda_holders");
+    if (holders(device) == 1) resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, *out, nullptr);
+  }
   if (std::strcmp(name, "cuModuleLoadData") == 0) {
     const void* const image = static_cast<const void* const*>(parameters)[1];
     CUpti_ModuleResourceData module{1, fake::described(image).cubin, nullptr};

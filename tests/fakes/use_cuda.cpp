@@ -273,6 +273,7 @@ const Case cases[] = {
     RUN(cuDevicePrimaryCtxRelease_v2, CHECK(cuda.cuMemAlloc_v2(address(&p), kFreed)); enter(0);
         CHECK(cuda.cuDevicePrimaryCtxRelease_v2(0)); CHECK(cuda.cuDevicePrimaryCtxRelease_v2(0)); enter(0);
         gone(*address(&p)); CHECK(cuda.cuMemAlloc_v2(address(&p), kKept));),
+    RUN(cuDevicePrimaryCtxRetain, enter(1); enter(1); enter(0);),
     RUN(cuDevicePrimaryCtxReset_v2, CHECK(cuda.cuMemAlloc_v2(address(&p), kFreed));
         CHECK(cuda.cuDevicePrimaryCtxReset_v2(0)); enter(0); gone(*address(&p));
         CHECK(cuda.cuMemAlloc_v2(address(&p), kKept));),

@@ -2,7 +2,6 @@
 
 KNOWN_WRONG = {
     "ema_keeps_two_copies": "the second copy is used, but only in the swap; a copy that is used is no parameter-copy",
-    "context_on_first_gpu": "the trace has no stack of the birth of a context",
     "kernels_for_each_shape": "each kernel maps 256 KiB and touches a part; the finding counts what was mapped",
 }
 

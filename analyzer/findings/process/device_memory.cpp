@@ -97,17 +97,24 @@ void idle_context(const ProcessAnalysis& analysis, MemoryId memory, const Device
                               memory_name(memory), size(gpu.peak->bytes), size(live));
   finding.evidence = {fmt::format("the GPU shows {} bytes for this process, at most {} bytes were live there",
                                   gpu.peak->bytes, live)};
+  const bool known = gpu.context_maker != format::StackId{};
+  const std::string maker = known ? analysis.symbolizer->site(gpu.context_maker).line() : "";
+  if (known) {
+    finding.site = gpu.context_maker;
+    finding.evidence.push_back("the first context was made at " + maker);
+  }
   if (elsewhere) {
     finding.evidence.push_back(fmt::format(
         "{} bytes were live on {}", analysis.account.peaks.at(*elsewhere).live.bytes, memory_name(*elsewhere)));
-    finding.sentences = {
-        fmt::format("It works on {}, and something made a context here as well.", memory_name(*elsewhere))};
+    finding.sentences = {fmt::format("It works on {}, and {} made a context here as well.",
+                                     memory_name(*elsewhere), known ? maker : "something")};
     finding.remedy = fmt::format(
         "torch.cuda.set_device({}) before anything else touches CUDA, map_location in torch.load, or the other "
         "GPUs out of CUDA_VISIBLE_DEVICES: -{}",
         memory_name(*elsewhere).substr(5), size(gpu.peak->bytes));
   } else {
     finding.sentences = {"It is a helper of another process, and each process has a context of its own."};
+    if (known) finding.sentences.push_back(fmt::format("{} made the context.", maker));
     finding.remedy = fmt::format(
         "no tensor on the GPU in the helper (in a Dataset, collate_fn or worker_init_fn): -{} for each",
         size(context));

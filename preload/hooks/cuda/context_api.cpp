@@ -1,5 +1,5 @@
-// Purpose: the end of a context frees all blocks that were allocated in it.
-// Runs: inside the calls of CUDA's driver and runtime that end a context.
+// Purpose: the line that makes a primary context; and the end of a context, which frees all blocks in it.
+// Runs: inside the calls of CUDA's driver and runtime that make or end a context.
 #include "preload/hooks/cuda/call_shapes.h"
 #include "preload/os/timestamp.h"
 
@@ -31,6 +31,16 @@ int ends_primary(Function function, int device, A... arguments) {
 using namespace memtrace::hooks::cuda;
 namespace record = memtrace::record;
 
+// The runtime calls this inside the first call of a thread that needs a device, and holds locks of its own. So
+// this hook reaches no safe point. If two threads find the context inactive, the later record replaces the other.
+EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {
+  auto* const call = real<decltype(cuDevicePrimaryCtxRetain)>(Function::cuDevicePrimaryCtxRetain);
+  if (call == nullptr) return absent(Function::cuDevicePrimaryCtxRetain);
+  const bool makes = record::active() && !record::cupti_owns_devices() && !primary_is_active(device);
+  const int result = call(context, device);
+  if (makes && result == 0 && context != nullptr) record::context_born(word(*context), device);
+  return result;
+}
 EXPORT int cuCtxDestroy_v2(void* context) {
   auto* const call = real<decltype(cuCtxDestroy_v2)>(Function::cuCtxDestroy_v2);
   if (call == nullptr) return kNotFound;

@@ -99,6 +99,8 @@ void failed(const memtrace_device_event& event) {
 void device_event(const memtrace_device_event* event) {
   const KeepsErrno keeper;
   if (!record::cupti_owns_devices() || hook_knows_more(*event)) return;
+  // A call that makes a context may also allocate, and only its own callback tells that.
+  if (event->what == MEMTRACE_DEVICE_CONTEXT_BORN) return record::context_born(event->handle, event->device);
   record::cupti_reported();
   switch (event->what) {
     case MEMTRACE_DEVICE_BORN:

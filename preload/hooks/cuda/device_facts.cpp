@@ -104,6 +104,12 @@ std::uint64_t active_primary(int device) {
   return reinterpret_cast<std::uint64_t>(context);
 }
 
+bool primary_is_active(int device) {
+  unsigned flags = 0;
+  int active = 0;
+  return !primary_state(device, &flags, &active) || active != 0;
+}
+
 bool memory_left(std::uint64_t* free, std::uint64_t* total) {
   std::size_t left = 0, all = 0;
   if (!memory_info(&left, &all)) return false;

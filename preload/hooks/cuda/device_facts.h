@@ -15,6 +15,8 @@ std::uint64_t current_context();
 // Returns the device's primary context; 0 if it is not active, or unknown. `device` -1: the current device of
 // the runtime.
 std::uint64_t active_primary(int device);
+// True if the device has a primary context, or the driver does not answer.
+bool primary_is_active(int device);
 // Returns false, and writes nothing, if the driver does not answer.
 bool memory_left(std::uint64_t* free, std::uint64_t* total);
 // Returns the size of memory that another process or a pool allocated; 0 if the driver does not answer.

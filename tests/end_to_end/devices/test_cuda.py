@@ -38,6 +38,8 @@ def figures(path):
             sums[what, memory, kind] += record.words[1]
             if not record.words[1]:
                 sums[what + " of unknown size", memory, kind] += 1
+        elif kind == "context" and memory > 1:  # each program has one on the first GPU
+            sums["contexts", memory, None] += 1 if record.type == "birth" else -1
         elif record.type == "reserved":
             sums["reserved", memory, None] = record.words[1]
     return dict(sums)
@@ -105,6 +107,8 @@ EXPECTED = {
     "cuGraphLaunch": LAUNCHED, "cuGraphLaunch_ptsz": LAUNCHED,
     "cuDeviceGraphMemTrim": {**LAUNCHED, ("died", 1, "device_async"): KEPT},
 }
+
+EXPECTED["cuDevicePrimaryCtxRetain"] = {("contexts", 2, None): 1}
 
 # A block of a context ends once, with its context: a later free of it does not count.
 EXPECTED.update({name: takes("device") for name in ("cuCtxDestroy_v2", "cuDevicePrimaryCtxRelease_v2",

@@ -247,6 +247,16 @@ class Cards(WithFakes):
         self.assertIn("torch.cuda.set_device(0)", found[0]["remedy"])
         self.assertEqual(self.beside_the_context("both")[1], [])
 
+    def test_the_line_that_made_a_context(self):
+        """CUPTI's callback tells it, or the hook of the driver's call. `cudaSetDevice` in work_on() makes the context."""
+        for behaviour in ("", "held=another tool"):
+            with self.subTest(behaviour):
+                _, [found] = self.beside_the_context("other", FAKE_CUPTI=behaviour, MEMTRACE_STACKS="native")
+                functions = [frame["function"] for frame in found["site"]["frames"]]
+                self.assertTrue(any("work_on" in name or name == "main" for name in functions), functions)
+                self.assertIn("cudaSetDevice", functions)
+                self.assertTrue(found["evidence"][-2].startswith("the first context was made at "), found["evidence"])
+
 
 class Doctor(WithFakes):
     def line(self, what, **more):

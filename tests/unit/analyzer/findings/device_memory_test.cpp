@@ -284,6 +284,21 @@ TEST_F(Devices, ContextOnACardWithoutWork) {
   EXPECT_NE(findings[0].remedy.find("torch.cuda.set_device(0)"), std::string::npos);
 }
 
+TEST_F(Devices, TheLineThatMadeAContext) {
+  const std::uint32_t line = builder.python_frame("free", "/home/u/train.py", 23, 0);
+  builder.birth(0x7000, 0, Kind::context, kOther | format::kNoAccess, line);
+  segment(4096 * kMiB, 2000 * kMiB);
+  shows(2500 * kMiB);
+  shows(500 * kMiB, 0, kOther);
+  ProcessAnalysis& analysis = open();
+  const Findings findings = find(analysis);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(static_cast<std::uint32_t>(findings[0].site), line);
+  EXPECT_EQ(findings[0].sentences[0], "It works on cuda:0, and train.py:23 made a context here as well.");
+  EXPECT_EQ(findings[0].bytes_at_end, static_cast<std::int64_t>(500 * kMiB))
+      << "the context has no block with bytes";
+}
+
 TEST_F(Devices, NoneWhereBothCardsHaveWork) {
   segment(4096 * kMiB, 2000 * kMiB);
   segment(8192 * kMiB, 1000 * kMiB, Kind::device, kOther);

@@ -147,6 +147,13 @@ TEST_F(RebuiltLarger, NotIfTheOldOneIsGoneBefore) {
   EXPECT_TRUE(found().empty());
 }
 
+// Batches become longer from step to step, and a variable holds the last result until the next one is there.
+TEST_F(RebuiltLarger, NotAVariableThatIsAssignedAnew) {
+  join = builder.python_frame("forward", "/home/u/chat.py", 40, line);
+  train(40, [this](int step) { grow(static_cast<std::uint64_t>(step) + 1); });
+  EXPECT_TRUE(found().empty());
+}
+
 TEST_F(RebuiltLarger, NotIfTheGrowthEnds) {
   train(40, [this](int step) { grow(static_cast<std::uint64_t>(step < 12 ? step : 12) + 1); });
   EXPECT_TRUE(found().empty());

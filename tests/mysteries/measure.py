@@ -35,8 +35,12 @@ which people could not explain it. `tests/mysteries/measure.py` runs all, and
   name a line that holds it, and have its figure within 3 %. The program knows the figure by its shapes and sizes, or asks
   the kernel or the allocator.
 - **twin**: the same program, mended as the thread says: it must get no finding.
-- **memray**: the frame that holds the most at the highest point, which its flame graph and table show first.
-- **PyTorch**: the first row of the table of `torch.profiler`, sorted by memory of the operator itself.
+- **memray**: the frame that holds the most at the highest point, which its flame graph and table show first. It records
+  the host's memory of one process: of a program with ranks, the cell is of the rank with most.
+- **PyTorch**: the first row of the table of `torch.profiler`, sorted by memory of the operator itself: the GPU's where the
+  program uses one. The table is printed at the end, so a program that is killed has none.
+
+Programs that need a GPU run on the [CUDA node](cuda-node.md), under each tool.
 
 {right} of {all} are right, and {clean} of {twins} twins get no finding.
 

@@ -160,13 +160,16 @@ def _count_parameters(root):
                 _places.add(_address(parameter))
                 if role != "parameter":
                     continue
-                here = _here(parameter)
-                numbers = here.numel()
+                numbers, taken, dtype = _as_packed(parameter)
                 tensors += 1
                 count += numbers
-                size += numbers * here.element_size()
+                size += taken
                 trainable += numbers if parameter.requires_grad else 0
-                dtype = str(here.dtype).replace("torch.", "")
+                dtypes[dtype] = dtypes.get(dtype, 0) + numbers
+            for numbers, taken, dtype in _packed_layers(list(filter(_is_module, _living()))):
+                tensors += 1
+                count += numbers
+                size += taken
                 dtypes[dtype] = dtypes.get(dtype, 0) + numbers
             if _is_module(root):
                 for name, buffer, path in _members(root, "_buffers"):
@@ -200,12 +203,12 @@ def _address(tensor):
 def _label(tensor, role, name, path=""):
     """Of the memory that the tensor is a view of: a gradient in a bucket labels the bucket."""
     try:
-        tensor = _here(tensor)
-        address = _start_of(tensor)
-        if address:
-            device = tensor.device
-            number = device.index + 1 if device.type == "cuda" else 0
-            _memtrace.label(address, tensor.numel() * tensor.element_size(), role, name, number, path)
+        for part in _parts_of(tensor):
+            address = _start_of(part)
+            if address:
+                device = part.device
+                number = device.index + 1 if device.type == "cuda" else 0
+                _memtrace.label(address, part.numel() * part.element_size(), role, name, number, path)
     except Exception:  # a tensor without storage: a fake, a wrapper, a sparse one
         pass
 

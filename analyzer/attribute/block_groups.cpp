@@ -2,11 +2,24 @@
 // known only then.
 #include "analyzer/attribute/block_groups.h"
 
+#include <string_view>
+
 namespace memtrace::replay {
+
+namespace {
+
+// Memory that is locked was made to be pinned, by DeepSpeed's extension for example.
+bool is_plain(const Block& block) {
+  return !block.tensor && !block.locked &&
+         (block.kind == format::Kind::heap || block.kind == format::Kind::mmap_anon);
+}
+
+} // namespace
 
 BlockGroups::BlockGroups(const trace::Trace& trace, Step last_step)
     : askers_(trace),
       makers_(trace),
+      builders_(trace, frameworks::kBuilders),
       modules_(trace.definitions()),
       last_step_(last_step),
       modules_seen_(trace.facts().parameters.has_value()) {}
@@ -41,6 +54,7 @@ HoldingGroup BlockGroups::group(const Block& block, const Phases& phases, const 
   group.tensor = block.tensor;
   group.sampled = block.sampled;
   say_role(group, block, fate);
+  group.made_as = made_as(block);
   group.path = block.born.path;
   group.phase = phases.paths().last(group.path);
   group.known = block.born.known;
@@ -66,6 +80,8 @@ void BlockGroups::say_role(HoldingGroup& group, const Block& block, const Fate& 
   } else if (block.tensor) {
     group.role = role_of(block.born, fate);
     group.guessed = group.role == Role::unknown;
+    // A weight that was replaced before the recorder saw its module, as by quantisation.
+    if (group.guessed && block.born.known == KnownPhase::load) group.role = builders_.role(block.stack);
   } else if (block.memory != 0) {
     group.role = askers_.role(block.stack);
   }
@@ -73,13 +89,19 @@ void BlockGroups::say_role(HoldingGroup& group, const Block& block, const Fate& 
 
 // Returns the role by the function that made the block. A function may make things that are not tensors, too.
 // So a plain block (not a tensor, in the heap or an anonymous mapping) gets a role only if it is in the heap
-// and made to be written. An anonymous mapping gets none: any function may be the first to find an
+// and made to be written or packed. An anonymous mapping gets none: any function may be the first to find an
 // allocator's arena full and map the next.
 Role BlockGroups::made_for(const Block& block) {
   const Role role = makers_.role(block.stack);
-  const bool plain =
-      !block.tensor && (block.kind == format::Kind::heap || block.kind == format::Kind::mmap_anon);
-  return !plain || (role == Role::checkpoint && block.kind == format::Kind::heap) ? role : Role::unknown;
+  if (!is_plain(block)) return role;
+  const bool to_fill =
+      role == Role::checkpoint || makers_.name(block.stack) == std::string_view(frameworks::kPacked);
+  return to_fill && block.kind == format::Kind::heap ? role : Role::unknown;
+}
+
+const char* BlockGroups::made_as(const Block& block) {
+  if (!block.tensor && block.memory != 0) return askers_.name(block.stack);
+  return made_for(block) == Role::unknown ? "" : makers_.name(block.stack);
 }
 
 } // namespace memtrace::replay

@@ -34,9 +34,11 @@ class BlockGroups {
   HoldingGroup group(const Block& block, const Phases& phases, const Fate& fate);
   void say_role(HoldingGroup& group, const Block& block, const Fate& fate);
   Role made_for(const Block& block);
+  const char* made_as(const Block& block);
 
   Askers askers_;
   Makers makers_;
+  Makers builders_;
   SiteRoles roles_;
   ModulePatterns modules_;
   Step last_step_;

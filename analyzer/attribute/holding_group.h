@@ -22,8 +22,9 @@ struct HoldingGroup {
   NameId phase{}; // the last of the path
   KnownPhase known{};
   Step step{};
-  format::TextId name{};   // of the label: "exp_avg"; set only for buffers of an optimizer or an engine
-  format::TextId module{}; // stands for all modules of its pattern (module_patterns.h); 0: none
+  format::TextId name{};    // of the label: "exp_avg"; set only for buffers of an optimizer or an engine
+  format::TextId module{};  // stands for all modules of its pattern (module_patterns.h); 0: none
+  const char* made_as = ""; // by the function or the library that made it: "DeepSpeed swap buffer", "cuBLAS"
   bool operator==(const HoldingGroup&) const = default;
 };
 

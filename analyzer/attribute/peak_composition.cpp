@@ -134,7 +134,8 @@ Holding holding(const HoldingGroup& group, Sum& sum, const Paths& paths) {
               group.name,
               sum.born,
               group.module,
-              {sum.modules.begin(), sum.modules.end()}};
+              {sum.modules.begin(), sum.modules.end()},
+              group.made_as};
   if (!group.sampled) return out;
   out.bytes = rounded(estimate.bytes);
   out.asked = rounded(estimate.asked);
@@ -280,6 +281,7 @@ class PeakSets : public Observer {
     if (spare == 0) return;
     group.role = Role::rounding;
     group.name = {};
+    group.made_as = "";
     at(block.memory, Measure::live, group, block, {spare, 0}, death, lifetime);
   }
 

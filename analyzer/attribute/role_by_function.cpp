@@ -5,8 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/frameworks/function_names.h"
-
 namespace memtrace::replay {
 namespace {
 
@@ -20,42 +18,57 @@ bool fits(std::string_view name, std::string_view wanted) {
                                : wanted.empty() || name == wanted;
 }
 
-std::optional<Role> maker(const std::string& file, const std::string& function) {
-  for (const frameworks::RoleOfFunction& known : frameworks::kRolesOfFunctions)
-    if (file.ends_with(known.file) && fits(own_name(function), known.function)) return known.role;
-  return std::nullopt;
+bool is_in(std::string_view file, std::string_view wanted) {
+  return wanted.ends_with('/') ? file.find(wanted) != std::string_view::npos : file.ends_with(wanted);
+}
+
+const frameworks::RoleOfFunction* known_as(std::span<const frameworks::RoleOfFunction> functions,
+                                           const std::string& file, const std::string& function) {
+  for (const frameworks::RoleOfFunction& known : functions)
+    if (is_in(file, known.file) && fits(own_name(function), known.function)) return &known;
+  return nullptr;
 }
 
 } // namespace
 
-std::optional<Role> Makers::of_code(std::uint32_t id) {
-  const auto [at, fresh] = codes_.try_emplace(id);
+Makers::Known Makers::of_code(std::uint32_t id) {
+  const auto [at, fresh] = codes_.try_emplace(id, nullptr);
   const trace::Code* const code = fresh ? definitions_.code(format::CodeId{id}) : nullptr;
-  if (code != nullptr) at->second = maker(definitions_.text(code->file), definitions_.text(code->function));
+  if (code != nullptr)
+    at->second = known_as(functions_, definitions_.text(code->file), definitions_.text(code->function));
   return at->second;
 }
 
 // A stack is a path in a tree of frames. If a frame does not decide the role, its caller does, and the result
 // holds for all frames below.
-Role Makers::role(format::StackId stack) {
-  Role role = Role::unknown;
-  std::vector<std::uint32_t> below; // frames whose role was not known yet
+Makers::Known Makers::maker(format::StackId stack) {
+  Known known = nullptr;
+  std::vector<std::uint32_t> below; // frames whose maker was not known yet
   for (auto id = static_cast<std::uint32_t>(stack); id != 0;) {
-    const auto [at, fresh] = stacks_.try_emplace(id, Role::unknown);
-    role = at->second;
+    const auto [at, fresh] = stacks_.try_emplace(id, nullptr);
+    known = at->second;
     if (!fresh) break; // known already, or the chain is a circle
     below.push_back(id);
     const trace::Definitions::StackNode* const node = definitions_.node(id);
     if (node == nullptr) break;
     if (trace::is_forward_call(node->frame)) break; // the outer frames allocated other memory
-    const auto said = node->frame.python ? of_code(format::low(node->frame.value)) : std::nullopt;
-    role = said.value_or(Role::unknown);
-    if (said) break;
+    known = node->frame.python ? of_code(format::low(node->frame.value)) : nullptr;
+    if (known != nullptr) break;
     id = node->caller;
   }
-  if (role == Role::unknown) return role;
-  for (const std::uint32_t id : below) stacks_[id] = role;
-  return role;
+  if (known == nullptr) return known;
+  for (const std::uint32_t id : below) stacks_[id] = known;
+  return known;
+}
+
+Role Makers::role(format::StackId stack) {
+  const Known known = maker(stack);
+  return known == nullptr ? Role::unknown : known->role;
+}
+
+const char* Makers::name(format::StackId stack) {
+  const Known known = maker(stack);
+  return known == nullptr ? "" : known->name;
 }
 
 } // namespace memtrace::replay

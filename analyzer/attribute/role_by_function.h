@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <unordered_map>
 
+#include "analyzer/frameworks/function_names.h"
 #include "analyzer/replay/roles.h"
 #include "analyzer/trace/trace.h"
 
@@ -12,18 +13,28 @@ namespace memtrace::replay {
 
 class Makers {
  public:
-  explicit Makers(const trace::Trace& trace) : definitions_(trace.definitions()) {}
+  explicit Makers(const trace::Trace& trace,
+                  std::span<const frameworks::RoleOfFunction> functions = frameworks::kRolesOfFunctions)
+      : definitions_(trace.definitions()), functions_(functions) {}
 
   // Returns the role if a function in the stack makes memory for only one purpose; else unknown. Each frame is
   // examined once.
   Role role(format::StackId stack);
 
+  // Returns what that function makes, if the role alone does not tell: "DeepSpeed swap buffer". Else returns
+  // "".
+  const char* name(format::StackId stack);
+
  private:
-  std::optional<Role> of_code(std::uint32_t code);
+  // Each is null if no known function is in the stack, or the code is not that of one.
+  using Known = const frameworks::RoleOfFunction*;
+  Known of_code(std::uint32_t code);
+  Known maker(format::StackId stack);
 
   const trace::Definitions& definitions_;
-  std::unordered_map<std::uint32_t, Role> stacks_;
-  std::unordered_map<std::uint32_t, std::optional<Role>> codes_;
+  std::span<const frameworks::RoleOfFunction> functions_;
+  std::unordered_map<std::uint32_t, Known> stacks_;
+  std::unordered_map<std::uint32_t, Known> codes_;
 };
 
 } // namespace memtrace::replay

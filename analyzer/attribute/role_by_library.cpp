@@ -11,9 +11,6 @@ namespace {
 // The beginnings of file names. Libraries of kPassOn only forward a call, so their callers decide. CUPTI is in
 // the stack if its callbacks report the memory.
 constexpr const char* kPassOn[] = {"libmemtrace", "libcudart", "libcuda.", "libcupti"};
-constexpr const char* kComm[] = {"libnccl", "libnvshmem"};
-constexpr const char* kWorkspace[] = {"libcublas", "libcudnn",  "libcusolver", "libcusparse",
-                                      "libcufft",  "libcurand", "libcutensor"};
 
 template <std::size_t N>
 bool begins(const std::string& name, const char* const (&with)[N]) {
@@ -24,6 +21,20 @@ bool begins(const std::string& name, const char* const (&with)[N]) {
 
 } // namespace
 
+constexpr Askers::Library Askers::kLibraries[] = {
+    {"libnccl", "NCCL", Role::comm},
+    {"libnvshmem", "NVSHMEM", Role::comm},
+    {"libcublasLt", "cuBLASLt", Role::workspace},
+    {"libcublas", "cuBLAS", Role::workspace},
+    {"libcudnn", "cuDNN", Role::workspace},
+    {"libcusolver", "cuSOLVER", Role::workspace},
+    {"libcusparse", "cuSPARSE", Role::workspace}, // and cuSPARSELt
+    {"libcufft", "cuFFT", Role::workspace},
+    {"libcurand", "cuRAND", Role::workspace},
+    {"libcutensor", "cuTENSOR", Role::workspace},
+    {"libtransformer_engine", "TransformerEngine", Role::workspace},
+};
+
 // Returns the file name of the module that was mapped there last. Returns "" if none is known.
 std::string Askers::library_at(std::uint64_t address) const {
   const trace::Module* const found = modules_.at(address);
@@ -32,35 +43,46 @@ std::string Askers::library_at(std::uint64_t address) const {
   return path.substr(path.rfind('/') + 1);
 }
 
-// Returns the role by the library of a frame. Returns nullopt if the library only forwards calls.
-std::optional<Role> Askers::of_frame(const trace::Frame& frame) const {
-  if (frame.python) return Role::unknown;
+std::optional<const Askers::Library*> Askers::of_frame(const trace::Frame& frame) const {
+  if (frame.python) return nullptr;
   const std::string library = library_at(frame.value);
   if (begins(library, kPassOn)) return std::nullopt;
-  return begins(library, kComm) ? Role::comm : begins(library, kWorkspace) ? Role::workspace : Role::unknown;
+  for (const Library& known : kLibraries)
+    if (library.starts_with(known.file)) return &known;
+  return nullptr;
 }
 
-// A stack is a path in a tree of frames. If a frame does not decide the role, its caller does, and the result
-// holds for all frames below.
-Role Askers::role(format::StackId stack) {
-  Role role = Role::unknown;
-  std::vector<std::uint32_t> below; // frames whose role was not known yet
+// A stack is a path in a tree of frames. If a frame does not decide, its caller does, and the result holds for
+// all frames below.
+const Askers::Library* Askers::asker(format::StackId stack) {
+  const Library* found = nullptr;
+  std::vector<std::uint32_t> below; // frames whose library was not known yet
   for (auto id = static_cast<std::uint32_t>(stack); id != 0;) {
-    const auto [at, fresh] = known_.try_emplace(id, Role::unknown);
-    role = at->second;
+    const auto [at, fresh] = known_.try_emplace(id, nullptr);
+    found = at->second;
     if (!fresh) break; // known already, or the chain is a circle
     below.push_back(id);
     const trace::Definitions::StackNode* const node = definitions_.node(id);
     if (node == nullptr) break;
     if (trace::is_forward_call(node->frame)) break; // the outer frames allocated other memory
     const auto said = of_frame(node->frame);
-    role = said.value_or(Role::unknown);
+    found = said.value_or(nullptr);
     if (said) break;
     id = node->caller;
   }
-  if (role == Role::unknown) return role;
-  for (const std::uint32_t id : below) known_[id] = role;
-  return role;
+  if (found == nullptr) return found;
+  for (const std::uint32_t id : below) known_[id] = found;
+  return found;
+}
+
+Role Askers::role(format::StackId stack) {
+  const Library* const found = asker(stack);
+  return found == nullptr ? Role::unknown : found->role;
+}
+
+const char* Askers::name(format::StackId stack) {
+  const Library* const found = asker(stack);
+  return found == nullptr ? "" : found->name;
 }
 
 } // namespace memtrace::replay

@@ -22,13 +22,25 @@ class Askers {
   // frame is examined once.
   Role role(format::StackId stack);
 
+  // Returns the name of that library: "cuBLAS". Returns "" for all others.
+  const char* name(format::StackId stack);
+
  private:
+  struct Library {
+    const char* file; // the beginning of its name
+    const char* name;
+    Role role;
+  };
+  static const Library kLibraries[];
+
   std::string library_at(std::uint64_t address) const;
-  std::optional<Role> of_frame(const trace::Frame& frame) const;
+  // Returns null for another library than these. Returns nullopt if the library only forwards calls.
+  std::optional<const Library*> of_frame(const trace::Frame& frame) const;
+  const Library* asker(format::StackId stack);
 
   const trace::Definitions& definitions_;
   trace::ModuleMap modules_;
-  std::unordered_map<std::uint32_t, Role> known_;
+  std::unordered_map<std::uint32_t, const Library*> known_;
 };
 
 } // namespace memtrace::replay

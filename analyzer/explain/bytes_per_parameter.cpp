@@ -29,7 +29,7 @@ using replay::Step;
 constexpr double kRow = 0.01, kRowOfOther = 0.1;
 constexpr std::uint64_t kLeastOfOther = 16 << 20; // an import within a phase allocates less
 
-using RowKey = std::tuple<Role, format::Kind, std::string, Step, format::StackId, format::TextId>;
+using RowKey = std::tuple<Role, format::Kind, std::string, Step, format::StackId, format::TextId, std::string>;
 using KeptRows = std::map<RowKey, KeptRow>;
 
 RowKey key_of(const ProcessAnalysis& analysis, const replay::Holding& holding, Step step) {
@@ -39,7 +39,8 @@ RowKey key_of(const ProcessAnalysis& analysis, const replay::Holding& holding, S
           analysis.account.paths.text(holding.born_phase),
           step,
           known ? format::StackId{} : holding.stack,
-          holding.name};
+          holding.name,
+          holding.made_as};
 }
 
 // Sums the holdings by row. If `whenever`, blocks of different steps share a row.
@@ -54,9 +55,10 @@ KeptRows grouped(ProcessAnalysis& analysis, const replay::Holdings& holdings, Me
     row.role = holding.role;
     row.kind = holding.kind;
     row.buffer = holding.name != format::TextId{};
-    row.name = row.buffer ? analysis.trace->definitions().text(holding.name)
-               : known    ? replay::role_name(holding.role)
-                          : format::kKindNames[static_cast<std::size_t>(holding.kind)];
+    row.name = row.buffer                 ? analysis.trace->definitions().text(holding.name)
+               : *holding.made_as != '\0' ? holding.made_as
+               : known                    ? replay::role_name(holding.role)
+                                          : format::kKindNames[static_cast<std::size_t>(holding.kind)];
     row.phase = phase;
     // Of blocks of several steps, the newest say how long such a block lives. Older ones stayed for another
     // reason: a block of step 14 was "alive 3.9 s", as a leaked one of step 1.

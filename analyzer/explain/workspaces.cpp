@@ -27,8 +27,10 @@ void name_workspaces(std::map<replay::Instant, replay::Holdings>& sets, symbols:
     if (instant.memory == 0) continue;
     for (replay::Holding& holding : alive)
       if (holding.tensor && holding.largest >= replay::kLeastWorkspace &&
-          is_workspace(symbolizer, holding.stack))
+          is_workspace(symbolizer, holding.stack)) {
         holding.role = replay::Role::workspace;
+        holding.made_as = "cuBLAS";
+      }
   }
 }
 

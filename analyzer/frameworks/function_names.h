@@ -13,14 +13,21 @@ namespace memtrace::frameworks {
 
 // ---- roles -------------------------------------------------------------------------------------------------
 
-// A function that makes memory of one role, itself or in its callees. `function` is a name, the beginning of a
-// name ("all_gather*"), or empty for every function of the file. The innermost frame that matches a line
-// decides, by the first such line.
+// A function that makes memory of one role, itself or in its callees. `file` is the end of a path, or a folder
+// if it ends with '/'. `function` is a name, the beginning of a name ("all_gather*"), or empty for every
+// function of the file. The innermost frame that matches a line decides, by the first such line.
 struct RoleOfFunction {
   std::string_view file;
   std::string_view function;
   replay::Role role;
+  const char* name = ""; // what the memory is, if a role alone does not tell: "DeepSpeed swap buffer"
 };
+
+inline constexpr char kSwap[] = "DeepSpeed swap buffer";
+inline constexpr char kOffload[] = "DeepSpeed offload buffer";
+inline constexpr char kEngine[] = "TransformerEngine workspace";
+inline constexpr char kAdapter[] = "PEFT adapter";
+inline constexpr char kPacked[] = "packed weight of torch.ao";
 
 inline constexpr RoleOfFunction kRolesOfFunctions[] = {
     // A module is imported when it is first needed, so its memory does not have the role of its caller.
@@ -53,9 +60,60 @@ inline constexpr RoleOfFunction kRolesOfFunctions[] = {
     {"/deepspeed/runtime/zero/partition_parameters.py", "_all_gather*", replay::Role::gathered},
     {"/deepspeed/runtime/zero/partition_parameters.py", "_allgather*", replay::Role::gathered},
     {"/deepspeed/runtime/comm/coalesced_collectives.py", "", replay::Role::comm},
+    // DeepSpeed: buffers through which ZeRO-Infinity swaps with files; state that was moved to the host;
+    // activations that a checkpoint divides among the ranks or moves to the host; those between the stages of
+    // a pipeline.
+    {"/deepspeed/runtime/swap_tensor/", "", replay::Role::staging, kSwap},
+    {"/deepspeed/runtime/zero/offload_states.py", "offload_*", replay::Role::optimizer_state, kOffload},
+    {"/deepspeed/runtime/zero/stage3.py", "offload_states", replay::Role::staging, kOffload},
+    {"/deepspeed/runtime/zero/stage_1_and_2.py", "offload_states", replay::Role::staging, kOffload},
+    {"/deepspeed/runtime/activation_checkpointing/checkpointing.py", "partition_activations",
+     replay::Role::activation, "DeepSpeed partitioned activation"},
+    {"/deepspeed/runtime/utils.py", "copy_to_device", replay::Role::activation,
+     "DeepSpeed offloaded activation"},
+    {"/deepspeed/runtime/activation_checkpointing/offload_activations.py", "", replay::Role::activation,
+     "DeepSpeed offloaded activation"},
+    {"/deepspeed/runtime/pipe/engine.py", "_allocate_*", replay::Role::comm, "DeepSpeed pipeline buffer"},
+    // TransformerEngine: workspaces for cuBLAS, buffers of its own communication, activations on the host.
+    {"/transformer_engine/pytorch/module/base.py", "get_workspace", replay::Role::workspace, kEngine},
+    {"/transformer_engine/pytorch/module/base.py", "get_multi_stream_cublas_workspace", replay::Role::workspace,
+     kEngine},
+    {"/transformer_engine/pytorch/cpp_extensions/gemm.py", "get_cublas_workspace*", replay::Role::workspace,
+     kEngine},
+    {"/transformer_engine/pytorch/module/base.py", "initialize_ub", replay::Role::comm,
+     "TransformerEngine userbuffers"},
+    {"/transformer_engine/pytorch/module/base.py", "add_ub", replay::Role::comm,
+     "TransformerEngine userbuffers"},
+    {"/transformer_engine/pytorch/cpu_offload.py", "", replay::Role::activation,
+     "TransformerEngine offloaded activation"},
+    {"/transformer_engine/pytorch/cpu_offload_v1.py", "", replay::Role::activation,
+     "TransformerEngine offloaded activation"},
+    // torchtune and TRL: saved tensors that were offloaded to the host, and came back.
+    {"/torchtune/training/_activation_offloading.py", "pack_tensor", replay::Role::activation,
+     "torchtune offloaded activation"},
+    {"/torchtune/training/_activation_offloading.py", "unpack_tensor*", replay::Role::activation,
+     "torchtune reloaded activation"},
+    {"/trl/models/activation_offloading.py", "pack_tensor", replay::Role::activation,
+     "TRL offloaded activation"},
+    {"/trl/models/activation_offloading.py", "unpack_tensor*", replay::Role::activation,
+     "TRL reloaded activation"},
+    // PEFT: what it adds to a layer. The weights of a layer that torch.ao packed for its kernels.
+    // An initialisation from the model's own weights has temporaries.
+    {"/peft/tuners/", "reset_lora_parameters", replay::Role::unknown},
+    {"/peft/tuners/", "pissa_init", replay::Role::unknown},
+    {"/peft/tuners/", "corda_init", replay::Role::unknown},
+    {"/peft/tuners/", "olora_init", replay::Role::unknown},
+    {"/peft/tuners/", "loftq_init", replay::Role::unknown},
+    {"/peft/tuners/", "update_layer", replay::Role::parameter, kAdapter},
+    {"/torch/ao/nn/quantized/modules/linear.py", "set_weight_bias", replay::Role::parameter, kPacked},
+    {"/torch/ao/nn/quantized/modules/linear.py", "__init__", replay::Role::temporary}, // replaced at once
+    {"/torch/ao/nn/quantized/modules/utils.py", "_quantize_weight", replay::Role::parameter, kPacked},
+    {"/torch/ao/nn/quantized/modules/conv.py", "set_weight_bias", replay::Role::parameter, kPacked},
+    {"/torch/ao/nn/quantized/modules/embedding_ops.py", "set_weight", replay::Role::parameter, kPacked},
     // Optimizers: the states that the first step makes. The recorder labels them when that step returns, so
-    // they
-    // have no label if the process dies in it.
+    // they have no label if the process dies in it.
+    {"/bitsandbytes/optim/optimizer.py", "get_state_buffer", replay::Role::optimizer_state},
+    {"/torchao/optim/adam.py", "_new_buffer", replay::Role::optimizer_state},
     {"/torch/optim/adam.py", "_init_group", replay::Role::optimizer_state},
     {"/torch/optim/adamw.py", "_init_group", replay::Role::optimizer_state},
     {"/torch/optim/nadam.py", "_init_group", replay::Role::optimizer_state},
@@ -79,6 +137,18 @@ inline constexpr RoleOfFunction kRolesOfFunctions[] = {
     {"/safetensors/torch.py", "save*", replay::Role::checkpoint},
     // The keys and values that a model retains for earlier tokens.
     {"/transformers/cache_utils.py", "", replay::Role::kv_cache},
+};
+
+// Functions that make the parameters of a module. They decide only if nothing else does.
+inline constexpr RoleOfFunction kBuilders[] = {
+    {"/torch/nn/init.py", "", replay::Role::unknown}, // its temporaries
+    {"/torch/nn/modules/linear.py", "__init__", replay::Role::parameter},
+    {"/torch/nn/modules/sparse.py", "__init__", replay::Role::parameter},
+    {"/torch/nn/modules/conv.py", "__init__", replay::Role::parameter},
+    {"/torch/nn/modules/rnn.py", "__init__", replay::Role::parameter},
+    {"/torch/nn/modules/normalization.py", "__init__", replay::Role::parameter},
+    {"/torch/nn/modules/batchnorm.py", "__init__", replay::Role::parameter},
+    {"/torch/nn/modules/activation.py", "__init__", replay::Role::parameter},
 };
 
 // ---- serializers -------------------------------------------------------------------------------------------

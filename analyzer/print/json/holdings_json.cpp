@@ -28,6 +28,11 @@ Json module_json(const ProcessAnalysis& analysis, format::TextId module) {
   return std::string(replay::module_pattern(analysis.trace->definitions().text(module)));
 }
 
+// Returns what the memory is, if the role alone does not tell: "exp_avg", "cuBLAS".
+std::string name_of(const ProcessAnalysis& analysis, const Holding& row) {
+  return row.name == format::TextId{} ? row.made_as : analysis.trace->definitions().text(row.name);
+}
+
 } // namespace
 
 Json row_json(ProcessAnalysis& analysis, const Holding& row) {
@@ -43,6 +48,7 @@ Json row_json(ProcessAnalysis& analysis, const Holding& row) {
               {"lifetime", static_cast<double>(row.lifetime) / 1e9},
               {"how", row.sampled ? "sampled" : "measured"}};
   if (row.module != format::TextId{}) out["modules"] = row.modules.size();
+  if (const std::string name = name_of(analysis, row); !name.empty()) out["name"] = name;
   if (row.sampled) out["error"] = row.error;
   if (row.kind == format::Kind::heap || row.kind == format::Kind::mmap_anon) out["resident"] = row.resident;
   if (row.untouched != 0) out["untouched"] = row.untouched; // of reservations

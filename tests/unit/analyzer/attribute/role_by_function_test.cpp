@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "analyzer/attribute/role_by_library.h"
 #include "builder.h"
 
@@ -42,6 +44,70 @@ TEST(RoleByFunction, StatesAreMadeByTheInitOfAnOptimizersGroup) {
   Makers makers(trace);
   EXPECT_EQ(makers.role(format::StackId{states}), Role::optimizer_state);
   EXPECT_EQ(makers.role(format::StackId{update}), Role::unknown) << "a temporary";
+}
+
+// Paths and functions of packages that the tests do not have, or not on a GPU.
+TEST(RoleByFunction, BuffersOfEnginesHaveTheirNames) {
+  struct Made {
+    const char* file;
+    const char* function;
+    Role role;
+    const char* name;
+  };
+  const Made all[] = {
+      {"/l/deepspeed/runtime/swap_tensor/utils.py", "SwapBufferManager.__init__", Role::staging,
+       "DeepSpeed swap buffer"},
+      {"/l/deepspeed/runtime/swap_tensor/partitioned_param_swapper.py",
+       "AsyncPartitionedParameterSwapper._configure_aio", Role::staging, "DeepSpeed swap buffer"},
+      {"/l/deepspeed/runtime/zero/offload_states.py", "offload_adam_states", Role::optimizer_state,
+       "DeepSpeed offload buffer"},
+      {"/l/deepspeed/runtime/zero/offload_states.py", "reload_adam_states", Role::unknown, ""},
+      {"/l/torchtune/training/_activation_offloading.py", "OffloadActivations.__init__.<locals>.pack_tensor",
+       Role::activation, "torchtune offloaded activation"},
+      {"/l/torchtune/training/_activation_offloading.py",
+       "OffloadActivations.__init__.<locals>.unpack_tensor_with_streams", Role::activation,
+       "torchtune reloaded activation"},
+      {"/l/transformer_engine/pytorch/module/base.py", "get_workspace", Role::workspace,
+       "TransformerEngine workspace"},
+      {"/l/transformer_engine/pytorch/cpp_extensions/gemm.py", "get_cublas_workspace", Role::workspace,
+       "TransformerEngine workspace"},
+      {"/l/peft/tuners/lora/layer.py", "LoraLayer.update_layer", Role::parameter, "PEFT adapter"},
+      {"/l/peft/tuners/lora/layer.py", "LoraLayer.pissa_init", Role::unknown, ""},
+      {"/home/u/swap_tensor/utils.py", "SwapBufferManager.__init__", Role::unknown, ""},
+  };
+  const tests::Scratch scratch;
+  Builder builder;
+  const std::uint32_t user = builder.python_frame("main", "/home/u/train.py", 3, 0);
+  std::vector<std::uint32_t> stacks;
+  for (const Made& made : all) stacks.push_back(builder.python_frame(made.function, made.file, 9, user));
+  const trace::Trace trace = written(builder, scratch);
+  Makers makers(trace);
+  for (std::size_t i = 0; i < stacks.size(); ++i) {
+    EXPECT_EQ(makers.role(format::StackId{stacks[i]}), all[i].role) << all[i].file << " " << all[i].function;
+    EXPECT_STREQ(makers.name(format::StackId{stacks[i]}), all[i].name) << all[i].file;
+  }
+}
+
+TEST(RoleByLibrary, WorkspacesHaveTheNameOfTheirLibrary) {
+  const tests::Scratch scratch;
+  Builder builder;
+  builder.module("/l/libcublasLt.so.13", 0x10000, 0x10000, 4, {});
+  builder.module("/l/libcublas.so.13", 0x30000, 0x10000, 4, {});
+  builder.module("/l/libcudart.so.13", 0x50000, 0x10000, 4, {});
+  builder.module("/l/libnccl.so.2", 0x70000, 0x10000, 4, {});
+  builder.module("/l/libother.so", 0x90000, 0x10000, 4, {});
+  const auto asked_by = [&](std::uint64_t address) {
+    return builder.native_frame(0x50100, builder.native_frame(address, 0));
+  };
+  const std::uint32_t lt = asked_by(0x10100), blas = asked_by(0x30100), nccl = asked_by(0x70100),
+                      other = asked_by(0x90100);
+  const trace::Trace trace = written(builder, scratch);
+  Askers askers(trace);
+  EXPECT_STREQ(askers.name(format::StackId{lt}), "cuBLASLt");
+  EXPECT_STREQ(askers.name(format::StackId{blas}), "cuBLAS");
+  EXPECT_STREQ(askers.name(format::StackId{nccl}), "NCCL");
+  EXPECT_EQ(askers.role(format::StackId{nccl}), Role::comm);
+  EXPECT_STREQ(askers.name(format::StackId{other}), "");
 }
 
 TEST(RoleByLibrary, BackwardDoesNotAskForWhatItsForwardCallAskedFor) {

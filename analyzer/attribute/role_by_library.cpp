@@ -21,7 +21,7 @@ bool begins(const std::string& name, const char* const (&with)[N]) {
 
 } // namespace
 
-constexpr Askers::Library Askers::kLibraries[] = {
+constexpr Askers::AskingLibrary Askers::kLibraries[] = {
     {"libnccl", "NCCL", Role::comm},
     {"libnvshmem", "NVSHMEM", Role::comm},
     {"libcublasLt", "cuBLASLt", Role::workspace},
@@ -43,19 +43,19 @@ std::string Askers::library_at(std::uint64_t address) const {
   return path.substr(path.rfind('/') + 1);
 }
 
-std::optional<const Askers::Library*> Askers::of_frame(const trace::Frame& frame) const {
+std::optional<const Askers::AskingLibrary*> Askers::of_frame(const trace::Frame& frame) const {
   if (frame.python) return nullptr;
   const std::string library = library_at(frame.value);
   if (begins(library, kPassOn)) return std::nullopt;
-  for (const Library& known : kLibraries)
+  for (const AskingLibrary& known : kLibraries)
     if (library.starts_with(known.file)) return &known;
   return nullptr;
 }
 
 // A stack is a path in a tree of frames. If a frame does not decide, its caller does, and the result holds for
 // all frames below.
-const Askers::Library* Askers::asker(format::StackId stack) {
-  const Library* found = nullptr;
+const Askers::AskingLibrary* Askers::asker(format::StackId stack) {
+  const AskingLibrary* found = nullptr;
   std::vector<std::uint32_t> below; // frames whose library was not known yet
   for (auto id = static_cast<std::uint32_t>(stack); id != 0;) {
     const auto [at, fresh] = known_.try_emplace(id, nullptr);
@@ -76,12 +76,12 @@ const Askers::Library* Askers::asker(format::StackId stack) {
 }
 
 Role Askers::role(format::StackId stack) {
-  const Library* const found = asker(stack);
+  const AskingLibrary* const found = asker(stack);
   return found == nullptr ? Role::unknown : found->role;
 }
 
 const char* Askers::name(format::StackId stack) {
-  const Library* const found = asker(stack);
+  const AskingLibrary* const found = asker(stack);
   return found == nullptr ? "" : found->name;
 }
 

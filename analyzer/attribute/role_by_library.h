@@ -26,21 +26,21 @@ class Askers {
   const char* name(format::StackId stack);
 
  private:
-  struct Library {
+  struct AskingLibrary {
     const char* file; // the beginning of its name
     const char* name;
     Role role;
   };
-  static const Library kLibraries[];
+  static const AskingLibrary kLibraries[];
 
   std::string library_at(std::uint64_t address) const;
   // Returns null for another library than these. Returns nullopt if the library only forwards calls.
-  std::optional<const Library*> of_frame(const trace::Frame& frame) const;
-  const Library* asker(format::StackId stack);
+  std::optional<const AskingLibrary*> of_frame(const trace::Frame& frame) const;
+  const AskingLibrary* asker(format::StackId stack);
 
   const trace::Definitions& definitions_;
   trace::ModuleMap modules_;
-  std::unordered_map<std::uint32_t, const Library*> known_;
+  std::unordered_map<std::uint32_t, const AskingLibrary*> known_;
 };
 
 } // namespace memtrace::replay

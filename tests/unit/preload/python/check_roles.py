@@ -115,9 +115,43 @@ def gradients_that_have_no_memory():
     assert complaints == [], complaints
 
 
+class QuantState:
+    """With the attributes of bitsandbytes'."""
+
+    def __init__(self, absmax, shape, state2=None):
+        self.absmax, self.shape, self.state2, self.quant_type, self.code = absmax, shape, state2, "nf4", None
+
+    def __getattr__(self, name):
+        raise AssertionError("bitsandbytes computes here: " + name)
+
+
+def packed_parameters_by_their_numbers():
+    from torch.testing._internal.two_tensor import TwoTensor
+    packed = nn.Parameter(torch.zeros(32, 1, dtype=torch.uint8), requires_grad=False)  # 64 numbers of four bits
+    packed.quant_state = QuantState(torch.zeros(4, dtype=torch.uint8), torch.Size((8, 8)), QuantState(torch.zeros(2), None))
+    model = nn.Linear(4, 4)
+    model.packed = packed
+    model.pair = nn.Parameter(TwoTensor(torch.zeros(5), torch.zeros(5)))
+    probe.log()
+    model(torch.zeros(1, 4))
+    got = probe.log()
+    assert notes_in(got) == [], got
+    [counted] = [line.split() for line in got if line.startswith("parameters")]
+    # The count, the trainable ones, the bytes.
+    assert counted[1:4] == [str(64 + 5 + 20), str(5 + 20), str(32 + 4 + 8 + 2 * 20 + 80)], counted
+    labelled = sorted(tuple(line.split(" ")[1:4]) for line in got if line.startswith("label "))
+    expected = [("packed", 32), ("packed", 4), ("packed", 8), ("pair", 20), ("pair", 20), ("weight", 64), ("bias", 16)]
+    assert labelled == sorted(("parameter", name, str(size)) for name, size in expected), labelled
+
+
+def notes_in(log):
+    return [line for line in log if line.startswith("note python")]
+
+
 def main():
     for check in (each_by_its_name, masters_are_no_parameters, seldom_where_steps_are_short, nothing_is_kept, no_storage_becomes_an_object,
-                  a_mode_sees_no_operation_of_ours, gradients_that_have_no_memory):
+                  a_mode_sees_no_operation_of_ours, gradients_that_have_no_memory,
+                  packed_parameters_by_their_numbers):
         probe.log()
         check()
         gc.collect()

@@ -92,10 +92,10 @@ TEST(RoleByLibrary, WorkspacesHaveTheNameOfTheirLibrary) {
   const tests::Scratch scratch;
   Builder builder;
   builder.module("/l/libcublasLt.so.13", 0x10000, 0x10000, 4, {});
-  builder.module("/l/libcublas.so.13", 0x30000, 0x10000, 4, {});
-  builder.module("/l/libcudart.so.13", 0x50000, 0x10000, 4, {});
-  builder.module("/l/libnccl.so.2", 0x70000, 0x10000, 4, {});
-  builder.module("/l/libother.so", 0x90000, 0x10000, 4, {});
+  builder.module("/l/libcublas.so.13", 0x30000, 0x30000, 4, {});
+  builder.module("/l/libcudart.so.13", 0x50000, 0x50000, 4, {});
+  builder.module("/l/libnccl.so.2", 0x70000, 0x70000, 4, {});
+  builder.module("/l/libother.so", 0x90000, 0x90000, 4, {});
   const auto asked_by = [&](std::uint64_t address) {
     return builder.native_frame(0x50100, builder.native_frame(address, 0));
   };

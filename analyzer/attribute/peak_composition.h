@@ -54,7 +54,7 @@ struct Holding {
   // ascending. 0: none.
   format::TextId module{};
   std::vector<format::TextId> modules;
-  const char* made_as = "";     // "DeepSpeed swap buffer", "cuBLAS"; "" if its role tells all
+  const char* made_as = ""; // "DeepSpeed swap buffer", "cuBLAS"; "" if its role tells all
 };
 
 // Largest first. The other properties order ties, so every run gives one order.

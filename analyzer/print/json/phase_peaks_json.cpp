@@ -9,7 +9,7 @@
 namespace memtrace::report {
 namespace {
 
-struct HighestLevel {
+struct HighestInPhase {
   std::int64_t bytes = -1; // -1: none yet
   replay::Step step = replay::Step::none;
 
@@ -21,7 +21,7 @@ struct HighestLevel {
 };
 
 struct PhasePeak {
-  HighestLevel live, tensor;
+  HighestInPhase live, tensor;
 };
 
 using PhasePeaks = std::map<std::pair<replay::PathId, replay::MemoryId>, PhasePeak>;

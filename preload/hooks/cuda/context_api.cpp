@@ -32,7 +32,8 @@ using namespace memtrace::hooks::cuda;
 namespace record = memtrace::record;
 
 // The runtime calls this inside the first call of a thread that needs a device, and holds locks of its own. So
-// this hook reaches no safe point. If two threads find the context inactive, the later record replaces the other.
+// this hook reaches no safe point. If two threads find the context inactive, the later record replaces the
+// other.
 EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {
   auto* const call = real<decltype(cuDevicePrimaryCtxRetain)>(Function::cuDevicePrimaryCtxRetain);
   if (call == nullptr) return absent(Function::cuDevicePrimaryCtxRetain);

@@ -17,6 +17,14 @@ std::vector<std::string> keys(const Json& object) {
   return out;
 }
 
+Keys keys_of_process() {
+  return {"pid",         "ppid",  "host",       "exe",        "argv",
+          "kind",        "rank",  "local_rank", "devices",    "start_unix",
+          "duration",    "end",   "trace",      "parameters", "phases",
+          "phase_peaks", "peaks", "ledger",     "headroom",   "bytes_per_parameter",
+          "cycles",      "sites", "findings"};
+}
+
 TEST_F(Report, HasTheKeysOfTheContractInItsOrder) {
   Builder builder = training();
   const Json out = json(builder);
@@ -24,29 +32,7 @@ TEST_F(Report, HasTheKeysOfTheContractInItsOrder) {
   EXPECT_EQ(out["schema"], "memtrace.report/1");
   EXPECT_EQ(keys(out["job"]), (Keys{"id", "attempt", "launcher", "world_size"}));
   const Json& process = out["processes"][0];
-  EXPECT_EQ(keys(process), (Keys{"pid",
-                                 "ppid",
-                                 "host",
-                                 "exe",
-                                 "argv",
-                                 "kind",
-                                 "rank",
-                                 "local_rank",
-                                 "devices",
-                                 "start_unix",
-                                 "duration",
-                                 "end",
-                                 "trace",
-                                 "parameters",
-                                 "phases",
-                                 "phase_peaks",
-                                 "peaks",
-                                 "ledger",
-                                 "headroom",
-                                 "bytes_per_parameter",
-                                 "cycles",
-                                 "sites",
-                                 "findings"}));
+  EXPECT_EQ(keys(process), keys_of_process());
   EXPECT_EQ(keys(process["end"]), (Keys{"how", "code", "evidence"}));
   Keys trace = keys(process["trace"]);
   trace.resize(9);

@@ -178,6 +178,27 @@ TEST(Samples, TheChargeIsSplit) {
   });
 }
 
+void expect_waits(const decltype(tests::read_segments(""))& segments) {
+  const auto pressure = all_of(segments, EventType::sample_pressure);
+  ASSERT_GE(pressure.size(), 4u);
+  EXPECT_EQ(pressure[0].flags, format::kCountsOfLevel) << "with the charge";
+  const auto& waits = pressure[0].as<format::SampleWaitsEvent>();
+  EXPECT_EQ(waits.throttled, 17u);
+  EXPECT_EQ(waits.refaulted_pages, 3456u);
+  EXPECT_EQ(waits.swapped_in_pages, 12u);
+  EXPECT_EQ(waits.major_faults, 789u);
+  EXPECT_EQ(pressure[1].flags, 0);
+  EXPECT_EQ(pressure[2].flags, format::kCountsOfLevel + 1);
+  EXPECT_EQ(pressure[2].as<format::SampleWaitsEvent>().refaulted_pages, format::kNotSaid) << "no such key";
+  const auto& [some, full] = pressure[1].as<format::SamplePressureEvent>();
+  EXPECT_EQ(some.avg10, 4105u);
+  EXPECT_EQ(some.avg60, 1230u);
+  EXPECT_EQ(some.total_us, 8123456u);
+  EXPECT_EQ(full.avg10, 970u);
+  EXPECT_EQ(full.avg60, 200u);
+  EXPECT_EQ(full.total_us, 1234567u);
+}
+
 TEST(Samples, VersionTwoFromItsFiles) {
   if (!tests::can_enter_pod()) GTEST_SKIP() << "the files of a cgroup cannot be mounted here";
   const Scratch scratch;
@@ -219,24 +240,7 @@ TEST(Samples, VersionTwoFromItsFiles) {
     EXPECT_EQ(set.kills_all, 1u);
     EXPECT_EQ(set.ooms, 3u);
     EXPECT_EQ(limits[1].as<format::SampleLimitsEvent>().kills_all, 2u) << "no memory.oom.group there";
-    const auto pressure = all_of(segments, EventType::sample_pressure);
-    ASSERT_GE(pressure.size(), 4u);
-    EXPECT_EQ(pressure[0].flags, format::kCountsOfLevel) << "with the charge";
-    const auto& waits = pressure[0].as<format::SampleWaitsEvent>();
-    EXPECT_EQ(waits.throttled, 17u);
-    EXPECT_EQ(waits.refaulted_pages, 3456u);
-    EXPECT_EQ(waits.swapped_in_pages, 12u);
-    EXPECT_EQ(waits.major_faults, 789u);
-    EXPECT_EQ(pressure[1].flags, 0);
-    EXPECT_EQ(pressure[2].flags, format::kCountsOfLevel + 1);
-    EXPECT_EQ(pressure[2].as<format::SampleWaitsEvent>().refaulted_pages, format::kNotSaid) << "no such key";
-    const auto& [some, full] = pressure[1].as<format::SamplePressureEvent>();
-    EXPECT_EQ(some.avg10, 4105u);
-    EXPECT_EQ(some.avg60, 1230u);
-    EXPECT_EQ(some.total_us, 8123456u);
-    EXPECT_EQ(full.avg10, 970u);
-    EXPECT_EQ(full.avg60, 200u);
-    EXPECT_EQ(full.total_us, 1234567u);
+    expect_waits(segments);
     EXPECT_FALSE(closeness.near);
     const std::uint64_t clean = 134217728 - 33554432 - 3145728;
     EXPECT_EQ(closeness.left, 2147483648 - (554696704 - clean));

@@ -156,10 +156,11 @@ TEST(Arguments, OfAWrongValueAreNamedWithWhatIsExpected) {
   EXPECT_EQ(refused({"run", "python", "-c", "pass"}),
             "put -- before the program: memtrace run -- python -c pass; see memtrace run --help");
   EXPECT_EQ(refused({"report", "a", "b"}), "these words were not expected: b; see memtrace report --help");
-  EXPECT_EQ(refused({}),
-            "no command is given; this version has report, diff, explain, postmortem, tree, check, export, pack, "
-            "run, env, doctor; see "
-            "memtrace --help");
+  EXPECT_EQ(
+      refused({}),
+      "no command is given; this version has report, diff, explain, postmortem, tree, check, export, pack, "
+      "run, env, doctor; see "
+      "memtrace --help");
   EXPECT_EQ(refused({"report", "--format", "xml"}),
             "--format: xml not in {text,json,html}; see memtrace report --help");
   EXPECT_EQ(refused({"doctor", "--format", "html"}),

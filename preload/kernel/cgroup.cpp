@@ -124,7 +124,8 @@ unsigned read_node_line(const char* line, std::uint64_t unit, std::uint64_t Node
   for (const char* at = line; at != nullptr && *at != '\n' && *at != '\0'; ++at) {
     if (*at != 'N' || at[1] < '0' || at[1] > '9') continue;
     const std::uint64_t node = number_at(at + 1);
-    const char* const value = at + 1 + std::strspn(at + 1, "0123456789");
+    const char* value = at + 1;
+    while (*value >= '0' && *value <= '9') ++value;
     if (*value != '=' || node >= most) continue;
     out[node].*part = or_none(number_at(value + 1)) * unit;
     if (node >= count) count = static_cast<unsigned>(node) + 1;

@@ -62,7 +62,7 @@ double each(const replay::MemoryWaits& waits, Number all) {
 }
 
 std::string waited(const replay::MemoryWaits& waits) {
-  const std::string faults =
+  std::string faults =
       fmt::format("{:.0f} page faults{} wait for storage", each(waits, waits.major_faults), per(waits));
   if (stalled_seconds(waits) < kLeastStalled * waits.seconds()) return faults;
   return fmt::format("{} of {}{} are stalls", duration(each(waits, stalled_seconds(waits))),

@@ -7,6 +7,8 @@ _HELD = ("CB", "SCB")  # of its 8-bit layers
 _PACKED = ("torch.ao.nn.quantized.", "torch.ao.nn.intrinsic.quantized.")
 
 
+# To read `__dict__` of a plain tensor would make that dictionary. It is an object of Python's collector, which would
+# then begin earlier than without memtrace. So the attributes of plain tensors are not looked at.
 def _is_plain(tensor):
     torch = sys.modules["torch"]
     return type(tensor) is torch.nn.Parameter or type(tensor) is torch.Tensor
@@ -22,9 +24,8 @@ def _parts_of(tensor, depth=3):
     if inner:
         return
     yield here
-    held = getattr(here, "__dict__", None)
-    if held:
-        yield from _scales_in(held)
+    if not _is_plain(here):
+        yield from _scales_in(getattr(here, "__dict__", {}))
 
 
 def _inner_tensors(tensor):
@@ -50,7 +51,7 @@ def _scales_in(held):
 def _as_packed(parameter):
     """Returns the numbers that a parameter stands for, the bytes that it takes, and the name of the type that it has."""
     here = _here(parameter)
-    if _is_plain(here) and not here.__dict__:
+    if _is_plain(here):
         return here.numel(), here.numel() * here.element_size(), str(here.dtype).replace("torch.", "")
     sizes, largest = {}, None
     for part in _parts_of(parameter):  # CB is the parameter itself, too

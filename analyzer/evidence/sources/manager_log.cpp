@@ -187,6 +187,8 @@ bool ManagerLog::torchrun_failure(std::string_view text) {
 // "  host      : node7" and "  exitcode  : -9 (pid: 7)". The other processes of that torchrun are on this host.
 void ManagerLog::torchrun_host(std::string_view text) {
   if (const auto name = between(text, " host      : ", " ")) host_ = trimmed(*name);
+  // Where the name of the machine is not resolved, Python's getfqdn() returns this name on each host.
+  if (host_.starts_with("localhost")) host_.clear();
   const auto pid = pid_after(text, "(pid: ");
   if (!pid || host_.empty() || !holds(text, " exitcode  : ")) return;
   const auto failure = failures_.find(*pid);

@@ -20,9 +20,9 @@ using replay::LeftBlock;
 using replay::MemoryId;
 using replay::PathId;
 
-// A guessed cycle must keep this much: a program that collects its results in a loop keeps 0.1 MiB of
-// recordings that it still needs, and the leaks of servers and pipelines that were tried keep 0.66 MiB or more.
-constexpr std::int64_t kLeastPerCycle = 512 << 10;
+// A guessed cycle must keep this much: a program that collects its recordings in a loop keeps 0.1 MiB that it
+// still needs, and the leaks of servers and pipelines that were tried keep 0.4 MiB or more.
+constexpr std::int64_t kLeastPerCycle = 256 << 10;
 constexpr std::int64_t kLeastPerEvent = 64 << 10; // bytes; the figures of an evaluation are less
 constexpr std::int64_t kFreedPart = 10;           // a tenth freed later: a window of the last events
 constexpr std::size_t kThirds = 3;

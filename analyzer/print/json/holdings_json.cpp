@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -31,6 +32,28 @@ Json module_json(const ProcessAnalysis& analysis, format::TextId module) {
 // Returns what the memory is, if the role alone does not tell: "exp_avg", "cuBLAS".
 std::string name_of(const ProcessAnalysis& analysis, const Holding& row) {
   return row.name == format::TextId{} ? row.made_as : analysis.trace->definitions().text(row.name);
+}
+
+using SiteKey =
+    std::tuple<format::StackId, format::Kind, replay::Role, bool, replay::NameId, replay::Step, bool>;
+
+SiteKey site_key(const Holding& row) {
+  return {row.stack, row.kind, row.role, row.tensor, row.born_phase, row.born_step, row.sampled};
+}
+
+// Returns the largest `top`. The rows of a site that differ only by their modules take one place: a layer more
+// must not push another site out.
+std::set<SiteKey> largest_sites(const replay::Holdings& holdings, std::size_t top) {
+  std::map<SiteKey, std::uint64_t> bytes;
+  for (const Holding& row : holdings) bytes[site_key(row)] += row.bytes;
+  std::vector<std::pair<std::uint64_t, SiteKey>> order;
+  for (const auto& [key, sum] : bytes) order.emplace_back(sum, key);
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  std::set<SiteKey> out;
+  for (std::size_t i = 0; i < std::min(top, order.size()); ++i) out.insert(order[i].second);
+  return out;
 }
 
 } // namespace
@@ -67,9 +90,10 @@ Json at_peak(ProcessAnalysis& analysis, const replay::Holdings& holdings, std::i
   Json rows = Json::array();
   std::map<std::tuple<format::Kind, replay::Role, bool>, Rest> rests;
   std::uint64_t told = 0;
+  const std::set<SiteKey> shown = largest_sites(holdings, top);
   for (const Holding& holding : holdings) {
     told += holding.bytes;
-    if (rows.size() < top) {
+    if (shown.contains(site_key(holding))) {
       rows.push_back(row_json(analysis, holding));
       continue;
     }

@@ -10,7 +10,7 @@ namespace memtrace::report {
 
 Json row_json(ProcessAnalysis& analysis, const replay::Holding& row);
 
-// Returns one set of rows: the largest `top` with their sites, the rest by kind and role, and last the bytes
+// Returns one set of rows: those of the largest `top` sites, the rest by kind and role, and last the bytes
 // without records. So the bytes add up to `total`.
 Json at_peak(ProcessAnalysis& analysis, const replay::Holdings& holdings, std::int64_t total, std::size_t top);
 

@@ -183,7 +183,7 @@ class Samples(Limited):
         # No phase ended, and no sample was requested. The other samples come where RSS was a sixteenth higher.
         self.assertLessEqual(processes, len(groups) + 16)
         machine = sum(record.type == "sample_machine" for record in self.records(path))
-        self.assertLessEqual(machine, 1 + len(groups) // 4)
+        self.assertLessEqual(machine, 2 + len(groups) // 4)  # the last one reads them, too
 
     def test_full_of_page_cache_is_not_near(self):
         """Reading a data set fills the group to its limit with page cache, which the kernel can reclaim."""

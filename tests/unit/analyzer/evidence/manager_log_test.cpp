@@ -199,6 +199,13 @@ TEST(ManagerMatching, APidIsOfOneHost) {
   const Evidence named = read_log(kTorchrunLog + summary);
   here.evidence = &named;
   EXPECT_TRUE(witness_of(here).certain) << "torchrun's summary names the host";
+  std::string unresolved = summary;
+  unresolved.replace(unresolved.find("node.cluster.local"), 18, "localhost");
+  const Evidence unnamed = read_log(kTorchrunLog + unresolved);
+  here.evidence = &unnamed;
+  ASSERT_NE(witness_of(here).kill, nullptr) << "each host has this name";
+  EXPECT_FALSE(witness_of(here).certain);
+  here.evidence = &named;
   here.host = "node2";
   EXPECT_EQ(witness_of(here).kill, nullptr);
 }

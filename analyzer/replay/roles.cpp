@@ -47,6 +47,9 @@ Role role_of(const PhasePosition& born, const Fate& fate) {
     case KnownPhase::recompute:
       // A block of a forward that outlives its step is retained on purpose: a cache, a running mean.
       return fate.survived && born.step != fate.last_step ? Role::unknown : Role::activation;
+    case KnownPhase::eval:
+      // What the model returned. A result that is alive at the end is retained on purpose.
+      return fate.survived ? Role::unknown : Role::activation;
     case KnownPhase::backward:
       return Role::gradient;
     case KnownPhase::step:

@@ -130,7 +130,7 @@ class Quantised(Case):
         self.assertEqual(process["parameters"]["by_dtype"], {"qint8": WEIGHTS + TABLE, "float32": NORMS + TABLE})
         self.assertEqual(process["parameters"]["bytes"], WEIGHTS + TABLE + 4 * (NORMS + TABLE))
         self.at_peak(process)
-        [process] = self.report("--all", "--top", "100")["processes"]
+        [process] = self.report("--top", "2000")["processes"]
         row = next(row for row in process["phases"] if (row["memory"], row["path"]) == ("host", ["eval"]))
         packed = [one for one in row["at_peak"] if one.get("name") == "packed weight of torch.ao"]
         self.assertEqual({one["role"] for one in packed}, {"parameter"})

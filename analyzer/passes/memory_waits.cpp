@@ -1,6 +1,8 @@
 // Purpose: what the steps of training lost to a lack of memory: pages read again, page faults, stalls.
 #include "analyzer/passes/memory_waits.h"
 
+#include <algorithm>
+
 #include "analyzer/trace/kernel_samples.h"
 
 namespace memtrace::replay {
@@ -49,6 +51,8 @@ class WaitPass : public Observer {
     }
     if (waits_.first == Step::none) waits_.first = phases().step();
     waits_.last = phases().step();
+    for (const trace::SampledCgroup& one : samples_.groups())
+      if (one.last) hold(one, *one.last);
     fill();
   }
 
@@ -56,6 +60,8 @@ class WaitPass : public Observer {
     if (!before_) return std::nullopt;
     if (waits_.first == Step::none) { // without steps, the whole run
       before_ = first_;
+      for (const trace::SampledCgroup& group : samples_.groups())
+        if (group.fullest) hold(group, *group.fullest);
       fill();
     }
     return waits_;
@@ -66,6 +72,11 @@ class WaitPass : public Observer {
     if (mapping.given <= waits_.mapped) return;
     waits_.mapped = mapping.given;
     waits_.mapped_by = mapping.stack;
+  }
+
+  void hold(const trace::SampledCgroup& group, const trace::GroupSample& sample) {
+    std::uint64_t& most = waits_.held[group.path];
+    most = std::max(most, sample.held());
   }
 
   void fill() {

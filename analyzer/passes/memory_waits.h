@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 
 #include "analyzer/replay/replay.h"
@@ -22,6 +23,8 @@ struct MemoryWaits {
   bool stalled_in_group = false;
   format::StackId mapped_by{}; // of the largest file mapping
   std::uint64_t mapped = 0;    // its bytes
+  std::map<format::TextId, std::uint64_t>
+      held; // the most bytes of each cgroup that the kernel could not drop, by path
 
   std::uint64_t read_again() const { return refaulted + swapped_in; }
   std::uint64_t steps() const {

@@ -87,7 +87,7 @@ void add_evidence(const ProcessAnalysis& analysis, const replay::MemoryWaits& wa
 }
 
 // Says which limit is too low, and how many bytes it leaves for pages that the kernel can drop.
-void add_limit(const ProcessAnalysis& analysis, Finding& finding) {
+void add_limit(const ProcessAnalysis& analysis, const replay::MemoryWaits& waits, Finding& finding) {
   const trace::SampledCgroup* const group = limiting_group(analysis.trace->samples());
   if (group == nullptr) {
     finding.sentences.push_back("No cgroup was near its limit: the machine's memory was short.");
@@ -96,11 +96,12 @@ void add_limit(const ProcessAnalysis& analysis, Finding& finding) {
   }
   const bool high = group->limits && group->limits->high < group->highest->limit;
   const std::uint64_t limit = high ? group->limits->high : group->highest->limit;
-  const std::uint64_t held = group->fullest ? group->fullest->held() : 0;
+  const auto most = waits.held.find(group->path);
+  const std::uint64_t held = most == waits.held.end() ? 0 : most->second;
   const std::string name = kernels_path(analysis.trace->definitions().text(group->path));
   finding.evidence.push_back(
-      fmt::format("cgroup {}: {} {} bytes, at most {} charged, of which {} cannot be dropped", name,
-                  high ? "memory.high" : "limit", limit, group->highest->charge, held));
+      fmt::format("cgroup {}: {} {} bytes, at most {} charged; in these {:.1f} s, at most {} cannot be dropped",
+                  name, high ? "memory.high" : "limit", limit, group->highest->charge, waits.seconds(), held));
   finding.sentences.push_back(fmt::format("The limit of the cgroup, {}, leaves {} for pages of files.",
                                           sized(limit), sized(limit - std::min(limit, held))));
   finding.remedy = fmt::format("a higher limit than {} for cgroup {}, or less memory that cannot be dropped",
@@ -118,7 +119,7 @@ Finding finding_of(const ProcessAnalysis& analysis, const replay::MemoryWaits& w
   finding.title = fmt::format("Short of memory: {}{} were dropped and read again; {}",
                               sized(static_cast<std::uint64_t>(finding.bytes)), per(waits), waited(waits));
   add_evidence(analysis, waits, finding);
-  add_limit(analysis, finding);
+  add_limit(analysis, waits, finding);
   if (!line.empty() && waits.refaulted >= waits.swapped_in)
     finding.sentences.push_back(
         fmt::format("The largest file mapping, {}, was made at {}.", sized(waits.mapped), line));

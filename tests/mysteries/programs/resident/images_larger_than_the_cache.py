@@ -18,7 +18,7 @@ import numpy
 import torch
 
 MENDED = "--mended" in sys.argv
-IMAGES, SIDE, BATCH, STEPS = 4096, 128, 64, 48
+IMAGES, SIDE, BATCH, STEPS = 4096, 128, 64, 144
 KIND = numpy.uint8 if MENDED else numpy.float32  # 64 or 256 MiB
 
 

@@ -16,7 +16,7 @@ class Starved : public Folder {
   void sample(std::uint64_t refaulted_mib, std::uint64_t faults, std::uint64_t stalled_us,
               std::uint64_t limit = 300 * kMiB) {
     b.put(EventType::sample_cgroup, 0, format::kVersionTwo,
-          {group, 290 * kMiB, limit, 100 * kMiB, 190 * kMiB, 0});
+          {group, 290 * kMiB, limit, anonymous, 290 * kMiB - anonymous, 0});
     b.put(EventType::sample_charge, 0, 0, {0, 0, 0, 0, 0, 0});
     b.put(EventType::sample_pressure, 0, format::kCountsOfLevel,
           {0, refaulted_mib * kPages, 0, others * faults});
@@ -28,7 +28,9 @@ class Starved : public Folder {
                                      std::uint64_t stalled_us, std::uint64_t limit = 300 * kMiB) {
     b.on(1).birth(0x10000, 256 * kMiB, Kind::mmap_file, 0, user);
     b.on(0);
+    anonymous = 280 * kMiB;
     sample(1000, 50, 7000, limit); // before training: not its bytes
+    anonymous = 100 * kMiB;
     for (std::uint64_t i = 1; i <= 4; ++i) {
       b.on(1).begin("forward").tensor(i, kMiB).end("forward").begin("step").end("step").wait(kSecond);
       b.on(0);
@@ -44,6 +46,7 @@ class Starved : public Folder {
     return std::any_of(texts.begin(), texts.end(),
                        [&](const std::string& one) { return one.find(part) != std::string::npos; });
   }
+  std::uint64_t anonymous = 0;
   std::uint64_t others = 1; // faults of the cgroup for one of the process
   Builder b;
   std::uint32_t user = b.python_frame("main", "/home/u/read.py", 7, 0);

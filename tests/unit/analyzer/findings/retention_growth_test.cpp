@@ -121,6 +121,22 @@ TEST_F(RetentionGrowth, WhatWasNeverTouchedComesAfterPagesOfFiles) {
       ids, (std::vector<std::string>{"allocator-retention", "page-cache-not-memory", "reserved-not-resident"}));
 }
 
+TEST_F(RetentionGrowth, ABlockOfEachStepIsNoReservation) {
+  b.on(1);
+  for (int i = 0; i < 8; ++i) {
+    b.begin("forward").tensor(1, kMiB);
+    b.birth(kSpace, 300 * kMiB, Kind::mmap_anon);
+    ledger(kMiB); // before the block is written to
+    b.put(EventType::sample_resident, 0,
+          static_cast<std::uint16_t>(static_cast<unsigned>(format::LedgerRow::anonymous) << format::kRowShift),
+          {0, 300 * kMiB, 1});
+    b.death(kSpace, 300 * kMiB, Kind::mmap_anon).end("forward").begin("step").end("step");
+  }
+  b.exit(0);
+  write(".memtrace", b.bytes());
+  for (const report::Finding& one : report::find(analysis())) ADD_FAILURE() << one.title;
+}
+
 TEST_F(RetentionGrowth, RangesThatWereFreedAndNotUsedAgain) {
   b.on(1);
   const format::Stamp half = b.now();

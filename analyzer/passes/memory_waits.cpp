@@ -10,6 +10,8 @@ namespace {
 
 using trace::kNotSaid;
 
+constexpr std::uint64_t kEnoughSteps = 4; // between two samples
+
 // The counts of one instant. Each is the newest that was sampled by then.
 struct CountsNow {
   std::optional<trace::WaitCounts> group, own;
@@ -49,7 +51,10 @@ class WaitPass : public Observer {
       before_ = now_;
       return;
     }
-    if (waits_.first == Step::none) waits_.first = phases().step();
+    if (first_in_step_ == Step::none) {
+      first_in_step_ = phases().step();
+      in_step_ = now_;
+    }
     waits_.last = phases().step();
     for (const trace::SampledCgroup& one : samples_.groups())
       if (one.last) hold(one, *one.last);
@@ -58,7 +63,7 @@ class WaitPass : public Observer {
 
   std::optional<MemoryWaits> take() {
     if (!before_) return std::nullopt;
-    if (waits_.first == Step::none) { // without steps, the whole run
+    if (first_in_step_ == Step::none) { // without steps, the whole run
       before_ = first_;
       for (const trace::SampledCgroup& group : samples_.groups())
         if (group.fullest) hold(group, *group.fullest);
@@ -79,7 +84,21 @@ class WaitPass : public Observer {
     most = std::max(most, sample.held());
   }
 
+  // The last sample before training is up to a second older. With a cold cache, the imports of that second were
+  // a tenth of the figure. So the counts begin in the first sampled step where enough steps follow.
+  void choose_start() {
+    const auto steps_until = [this](Step first) {
+      return static_cast<std::uint64_t>(waits_.last) - static_cast<std::uint64_t>(first);
+    };
+    if (first_in_step_ == Step::none) return;
+    waits_.first = first_in_step_;
+    if (steps_until(first_in_step_) < kEnoughSteps) return;
+    waits_.first = next(first_in_step_);
+    before_ = in_step_;
+  }
+
   void fill() {
+    choose_start();
     const trace::WaitCounts &group = *now_.group, &start = *before_->group;
     waits_.from = start.stamp;
     waits_.until = group.stamp;
@@ -95,8 +114,9 @@ class WaitPass : public Observer {
   }
 
   trace::Samples samples_;
-  std::optional<CountsNow> first_, before_; // of the run; before the first step
-  CountsNow now_;
+  std::optional<CountsNow> first_, before_; // of the run; where the counts begin
+  Step first_in_step_ = Step::none;         // the step of the first sample in training
+  CountsNow now_, in_step_;                 // that sample
   MemoryWaits waits_;
 };
 

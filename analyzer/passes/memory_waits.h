@@ -9,7 +9,8 @@
 
 namespace memtrace::replay {
 
-// From the last sample before the first step to the last sample; of the whole run if it has no steps.
+// From the first sample in a step to the last sample. Where few steps are between them, from the last sample
+// before the first step; of the whole run if it has no steps.
 struct MemoryWaits {
   Step first = Step::none, last = Step::none;
   format::Stamp from = 0, until = 0;

@@ -23,7 +23,7 @@ class Starved : public Folder {
     b.put(EventType::sample_pressure, 0, 0, {0, stalled_us, 0, 0});
     b.put(EventType::sample_pressure, 0, format::kCountsOfProcess, {0, format::kNotSaid, 0, faults});
   }
-  // Four steps of a second, each with these counts.
+  // Steps of a second, each with these counts.
   std::vector<report::Finding> train(std::uint64_t refaulted_mib, std::uint64_t faults,
                                      std::uint64_t stalled_us, std::uint64_t limit = 300 * kMiB) {
     b.on(1).birth(0x10000, 256 * kMiB, Kind::mmap_file, 0, user);
@@ -31,10 +31,10 @@ class Starved : public Folder {
     anonymous = 280 * kMiB;
     sample(1000, 50, 7000, limit); // before training: not its bytes
     anonymous = 100 * kMiB;
-    for (std::uint64_t i = 1; i <= 4; ++i) {
+    for (std::uint64_t i = 1; i <= steps; ++i) {
       b.on(1).begin("forward").tensor(i, kMiB).end("forward").begin("step").end("step").wait(kSecond);
       b.on(0);
-      sample(1000 + i * refaulted_mib, 50 + i * faults, 7000 + i * stalled_us, limit);
+      sample(1000 + imported_mib + i * refaulted_mib, 50 + i * faults, 7000 + i * stalled_us, limit);
     }
     b.on(1).exit(0);
     write(".memtrace", b.bytes());
@@ -47,7 +47,8 @@ class Starved : public Folder {
                        [&](const std::string& one) { return one.find(part) != std::string::npos; });
   }
   std::uint64_t anonymous = 0;
-  std::uint64_t others = 1; // faults of the cgroup for one of the process
+  std::uint64_t steps = 4, imported_mib = 0; // read again before the first sample in a step
+  std::uint64_t others = 1;                  // faults of the cgroup for one of the process
   Builder b;
   std::uint32_t user = b.python_frame("main", "/home/u/read.py", 7, 0);
   std::uint32_t group = b.text("/sys/fs/cgroup/job");
@@ -68,6 +69,15 @@ TEST_F(Starved, BytesAndStallsOfAStep) {
       << "190 of 290 are page cache";
   EXPECT_TRUE(has(found[0].sentences, "The largest file mapping, 256.00 MiB, was made at read.py:7"));
   EXPECT_NE(found[0].remedy.find("300.00 MiB for cgroup /job"), std::string::npos) << found[0].remedy;
+}
+
+TEST_F(Starved, ImportsBeforeTheFirstSampledStepAreNoneOfItsBytes) {
+  steps = 8;
+  imported_mib = 900;
+  const auto found = train(100, 3, 200'000);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].bytes, static_cast<std::int64_t>(100 * kMiB));
+  EXPECT_TRUE(has(found[0].evidence, "steps 1 to 7")) << found[0].evidence[0];
 }
 
 TEST_F(Starved, PageFaultsThatWaitForStorage) {

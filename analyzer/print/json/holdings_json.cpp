@@ -47,6 +47,7 @@ std::set<SiteKey> largest_sites(const replay::Holdings& holdings, std::size_t to
   std::map<SiteKey, std::uint64_t> bytes;
   for (const Holding& row : holdings) bytes[site_key(row)] += row.bytes;
   std::vector<std::pair<std::uint64_t, SiteKey>> order;
+  order.reserve(bytes.size());
   for (const auto& [key, sum] : bytes) order.emplace_back(sum, key);
   std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first > b.first : a.second < b.second;

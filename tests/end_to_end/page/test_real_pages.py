@@ -144,7 +144,8 @@ class Differences(Case):
         self.make("diff", *sides)
         diff = self.json_of("diff", *sides)
         self.assertTrue(self.data.documents["diff"] == diff, "not what memtrace diff prints")
-        self.assertAlmostEqual(diff["total"], 24 << 20, delta=1 << 20)
+        # One of the runs may have one more of Python's arenas, which are 1 MiB each.
+        self.assertAlmostEqual(diff["total"], 24 << 20, delta=2 << 20)
         self.check_differences("diff", diff)
         self.check_surroundings()
 

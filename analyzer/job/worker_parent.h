@@ -8,16 +8,19 @@
 namespace memtrace::report {
 
 // True if the process is a worker of a loader: it noted that, or a loader forked it and it inherited the
-// loader's phase.
+// loader's phase, or Ray started it and it has no model. A process of Ray that trains is no worker.
 bool is_worker(const trace::Facts& facts);
 
 // Returns the pid of the process whose loader started this worker: the one that the worker noted, which
-// Python's multiprocessing states. Without that note, it is the parent; of a process of a forkserver, the
-// parent of the server.
+// Python's multiprocessing states. Without that note, it is the parent; of a process of a forkserver or of
+// Ray, the parent of the server.
 std::uint32_t worker_parent(const trace::Facts& facts);
 
 // True if Python's multiprocessing started the process by a forkserver, or if it is that server.
 bool is_of_forkserver(const trace::Facts& facts);
+
+// True if Ray's server of the node (raylet) started the process for tasks or an actor.
+bool is_of_ray(const trace::Facts& facts);
 
 // True if Python's multiprocessing started the process as a new interpreter.
 bool is_spawned(const trace::Facts& facts);

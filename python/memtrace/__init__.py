@@ -1,6 +1,8 @@
-# Purpose: marks that a Python program may set; without memtrace they do nothing.
+# Purpose: the names of the package. Only the marks are loaded with it; the names of reports load with their first use.
 # Imported by the program.
-"""Mark phases and steps for memtrace.
+"""Mark what a program does, and read what memtrace recorded.
+
+In the traced program; without memtrace these calls do nothing:
 
     import memtrace
 
@@ -10,67 +12,42 @@
     @memtrace.phase("augment")
     def augment(batch): ...
 
-    memtrace.step(n)    # step n begins now; once called, steps come from these calls only
-"""
-import functools
+    memtrace.step(n)                            # step n begins now; once called, steps come from these calls only
+    memtrace.label(cache, "kv_cache", "keys")   # the role of the memory of a tensor, array or buffer
+    memtrace.snapshot("after load")             # the report says what was alive here
+    memtrace.is_recording()
 
-__all__ = ["active", "phase", "step"]
+Afterwards:
+
+    trace = memtrace.open("memtrace-out")
+    trace.peak().at_peak[0]
+    trace.to_pandas("peak")
+"""
+from .marks import is_recording, label, phase, snapshot, step
+
+TYPE_CHECKING = False  # as typing has it, whose import takes time
+if TYPE_CHECKING:
+    from .command import CommandError as CommandError
+    from .trace import Trace as Trace
+    from .trace import open as open  # pylint: disable=redefined-builtin
+
+# Without `open`: `from memtrace import *` must not replace the function that opens files.
+__all__ = ["CommandError", "Trace", "is_recording", "label", "phase", "snapshot", "step"]
 
 DISTRIBUTION = "libmemtrace"  # tells this package from another project's of the same name
 
-
-def _find():
-    """The three functions that libmemtrace.so exports, or nothing where it is not loaded."""
-    try:
-        import ctypes
-
-        # PyDLL: the calls take less than it takes to let go of the GIL.
-        library = ctypes.PyDLL(None)
-        begin, end, step = library.memtrace_phase_begin, library.memtrace_phase_end, library.memtrace_step
-        begin.argtypes, begin.restype = [ctypes.c_char_p], None
-        end.argtypes, end.restype = [], None
-        step.argtypes, step.restype = [ctypes.c_uint64], None
-        return begin, end, step
-    except (ImportError, AttributeError, OSError):
-        return None
+_MODULES = {"CommandError": "command", "Trace": "trace", "open": "trace"}
 
 
-_calls = _find()
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module("." + _MODULES[name], __name__), name)
+    globals()[name] = value
+    return value
 
 
-def active():
-    """Is this process traced?"""
-    return _calls is not None
-
-
-class phase:
-    """A phase of this thread: a context manager, or a decorator for a function. Phases nest."""
-
-    __slots__ = ("_name",)
-
-    def __init__(self, name):
-        self._name = str(name).encode("utf-8", "backslashreplace")
-
-    def __enter__(self):
-        if _calls is not None:
-            _calls[0](self._name)
-        return self
-
-    def __exit__(self, *error):
-        if _calls is not None:
-            _calls[1]()
-        return False
-
-    def __call__(self, function):
-        @functools.wraps(function)
-        def wrapper(*args, **kwargs):
-            with self:
-                return function(*args, **kwargs)
-
-        return wrapper
-
-
-def step(n):
-    """Step n begins now."""
-    if _calls is not None:
-        _calls[2](n)
+def __dir__() -> "list[str]":
+    return sorted({*globals(), *_MODULES})

@@ -4,16 +4,13 @@
 import os
 import sys
 
-_FOLDER = os.path.dirname(os.path.abspath(__file__))
-_COMMAND = os.path.join(_FOLDER, "bin", "memtrace")
 
-
-def _refuse(reason):
+def _refuse(reason: str) -> int:
     print("memtrace: " + reason, file=sys.stderr)
     return 2
 
 
-def main():
+def main() -> int:
     """Becomes the command, with the arguments of this process. Returns 2 if it cannot, and says why."""
     # The registry has another project of this name. pip lets it write over these files.
     import memtrace
@@ -21,10 +18,13 @@ def main():
     if getattr(memtrace, "DISTRIBUTION", None) != "libmemtrace":
         return _refuse(f"{memtrace.__file__} is of another project; pip uninstall memtrace, then pip install "
                        "--force-reinstall libmemtrace")
+    from memtrace.places import PLACES, beside_package
+
+    command = beside_package() or PLACES[0]
     try:
-        os.execv(_COMMAND, ["memtrace", *sys.argv[1:]])
+        os.execv(command, ["memtrace", *sys.argv[1:]])
     except OSError as error:
-        return _refuse(f"{_COMMAND}: {error.strerror}; pip install --force-reinstall libmemtrace")
+        return _refuse(f"{command}: {error.strerror}; pip install --force-reinstall libmemtrace")
 
 
 if __name__ == "__main__":

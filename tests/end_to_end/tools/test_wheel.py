@@ -11,7 +11,7 @@ import harness
 MARKS = ("import memtrace\n"
          "with memtrace.phase('of the wheel'):\n"
          "    kept = bytearray(48 << 20)\n"
-         "print(memtrace.active())\n")
+         "print(memtrace.is_recording())\n")
 
 
 class Wheel(harness.Case):

@@ -65,6 +65,7 @@ class Attribution : public Observer {
     }
     if (event.flags >> format::kMemoryShift != 0) follow(event);
     if (is_said(event.type)) return said(event, place);
+    if (event.type == EventType::phase_begin && (event.flags & format::kInstant) != 0) instant(event, place);
     levels(event, place);
   }
 
@@ -107,10 +108,19 @@ class Attribution : public Observer {
   };
 
   void note_update(format::Stamp stamp) {
-    account_.last_update = Update{now_, stamp, updated_, pinned_idle_, {}};
-    for (std::size_t i = 0; i < seen_; ++i)
-      account_.last_update->levels.push_back(ledger().level(static_cast<MemoryId>(i)));
+    account_.last_update = Update{now_, stamp, updated_, pinned_idle_, all_levels()};
     updated_ = Step::none;
+  }
+
+  void instant(const trace::Event& event, const PhasePosition& place) {
+    account_.instants.add(
+        {event.as<format::PhaseBeginEvent>().name, now_, event.stamp, place.path, place.step, all_levels()});
+  }
+
+  std::vector<Level> all_levels() const {
+    std::vector<Level> out;
+    for (std::size_t i = 0; i < seen_; ++i) out.push_back(ledger().level(static_cast<MemoryId>(i)));
+    return out;
   }
 
   // True if the kernel, a driver or an allocator measured the figure. It is not a sum of births and deaths.

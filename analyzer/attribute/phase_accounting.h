@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "analyzer/attribute/device_usage.h"
+#include "analyzer/attribute/marked_instants.h"
 #include "analyzer/attribute/phase_rows.h"
 #include "analyzer/replay/replay.h"
 #include "analyzer/trace/rss_ledgers.h"
@@ -36,7 +37,8 @@ struct Account {
   std::optional<Update> last_update;
   std::optional<Peak> rss; // the highest VmHWM that was read
   trace::Ledgers ledgers;
-  bool tensors = false; // any memory had tensor bytes
+  MarkedInstants instants; // the snapshots of the user
+  bool tensors = false;    // any memory had tensor bytes
   Paths paths;
   Step first_update = Step::none;
   Step last_step = Step::none;

@@ -54,6 +54,9 @@ std::vector<Instant> instants(const ProcessAnalysis& analysis) {
       if (!peaks.tensor.bucket) out.push_back({memory, update.measure, peaks.tensor.at});
     }
   }
+  for (const replay::MarkedInstant& marked : analysis.account.instants.all())
+    for (std::size_t i = 0; i < marked.levels.size(); ++i)
+      out.push_back({static_cast<MemoryId>(i), Measure::live, marked.at});
   for (const auto& [memory, peaks] : analysis.account.peaks)
     if (const auto instant = leak_instant(analysis.account, memory)) out.push_back(*instant);
   if (analysis.death) {

@@ -229,16 +229,29 @@ void LiveBlocks::label(const trace::Event& event, BlockWatcher& watcher) {
   const auto said = event.as<format::LabelEvent>();
   const auto role = role_named(definitions_.text(said.role));
   if (!role) return;
-  const BlockKey key{memory_of(event), said.address};
+  const MemoryId memory = labelled_memory(memory_of(event), said.address);
   for (auto& table : tables_) {
-    Block* const block = table.find(key.memory, key.address);
+    Block* const block = table.find(memory, said.address);
     if (block == nullptr) continue;
     block->label = *role;
     block->name = said.name;
     if (said.module != format::TextId{}) block->module = said.module;
     watcher.labelled(*block);
   }
-  if (const auto at = mappings_.find(key); at != mappings_.end()) at->second.label = *role;
+  if (const auto at = mappings_.find({memory, said.address}); at != mappings_.end()) at->second.label = *role;
+}
+
+// Returns the memory that has a block at this address. memtrace_label does not say the memory, so its record
+// says the host. An address of CUDA is unique among the host and all devices.
+MemoryId LiveBlocks::labelled_memory(MemoryId said, std::uint64_t address) {
+  if (said != 0) return said;
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    if (levels_[i].live == 0 && levels_[i].tensor == 0) continue;
+    const auto memory = static_cast<MemoryId>(i);
+    for (auto& table : tables_)
+      if (table.find(memory, address) != nullptr) return memory;
+  }
+  return said;
 }
 
 } // namespace memtrace::replay

@@ -81,6 +81,7 @@ class LiveBlocks {
   void protect(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher);
   void counters(const trace::Event& event, BlockWatcher& watcher);
   void label(const trace::Event& event, BlockWatcher& watcher);
+  MemoryId labelled_memory(MemoryId said, std::uint64_t address);
   void lock(const Block& pinned);
   void restart();
   void level(const trace::Event& event);

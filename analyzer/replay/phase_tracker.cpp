@@ -38,7 +38,7 @@ NameId Phases::name(format::TextId id) {
 void Phases::apply(const trace::Event& event, PhaseWatcher& watcher) {
   switch (event.type) {
     case EventType::phase_begin:
-      begin(event, watcher);
+      if ((event.flags & format::kInstant) == 0) begin(event, watcher);
       break;
     case EventType::phase_end:
       end(event, watcher);

@@ -86,6 +86,7 @@ void Survey::add(std::uint32_t thread, const format::RingRecord& record) {
       notes_[record.as<format::NoteEvent>().text] = ++noted_;
       break;
     case EventType::phase_begin:
+      if ((record.flags & format::kInstant) != 0) break;
       phase_names_.insert(record.as<format::PhaseBeginEvent>().name);
       auto_phases_ = auto_phases_ || (record.flags & format::kAuto) != 0;
       break;

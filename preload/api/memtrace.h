@@ -17,6 +17,7 @@ extern "C" {
 /* For libmemtrace.so itself. */
 #define MEMTRACE_CALL(name, parameters, arguments) \
   __attribute__((visibility("default"))) void memtrace_##name parameters;
+__attribute__((visibility("default"))) int memtrace_is_recording(void);
 #else
 /* The check and the call are inline, and refer to a weak symbol of libmemtrace.so. The symbol has another name
  * in C than the inline function, but the same name in assembly. gnu_inline keeps the inline function from being
@@ -26,6 +27,11 @@ extern "C" {
   extern __inline__ __attribute__((gnu_inline, always_inline)) void memtrace_##name parameters { \
     if (memtrace_weak_##name) memtrace_weak_##name arguments;                                    \
   }
+extern int memtrace_weak_is_recording(void) __asm__("memtrace_is_recording") __attribute__((weak));
+/* Returns 1 if memtrace records this process, else 0. */
+extern __inline__ __attribute__((gnu_inline, always_inline)) int memtrace_is_recording(void) {
+  return memtrace_weak_is_recording ? memtrace_weak_is_recording() : 0;
+}
 #endif
 
 /* Begins a phase of this thread, and of the threads without their own phases. Phases nest. */
@@ -37,6 +43,8 @@ MEMTRACE_CALL(step, (uint64_t n), (n))
 /* Labels [ptr, ptr + bytes) with a role, such as "parameter" or "optimizer_state", and any name or null. */
 MEMTRACE_CALL(label, (const void* ptr, size_t bytes, const char* role, const char* name),
               (ptr, bytes, role, name))
+/* Marks this instant. The report says what is alive at it. */
+MEMTRACE_CALL(snapshot, (const char* name), (name))
 
 #undef MEMTRACE_CALL
 

@@ -102,7 +102,8 @@ inline constexpr std::uint16_t kBlocks = 2; // flows of blocks that had records:
 inline constexpr std::uint16_t kAuto = 1;    // found by memtrace, not marked by the user
 inline constexpr std::uint16_t kSkipped = 2; // an optimizer step that did not update
 inline constexpr std::uint16_t kGradOff = 4;
-inline constexpr std::uint16_t kClosure = 8; // an optimizer step that runs the forward itself
+inline constexpr std::uint16_t kClosure = 8;  // an optimizer step that runs the forward itself
+inline constexpr std::uint16_t kInstant = 16; // phase_begin: a snapshot of the user; no phase begins
 // Flags of text.
 inline constexpr std::uint16_t kTextMore = 0x100; // more chunks of this text follow; low byte: bytes here
 inline constexpr std::size_t kTextChunk = 40;

@@ -162,6 +162,20 @@ void step_begin(std::uint64_t number) {
   here.mark(format::StepEvent{number});
 }
 
+void mark_instant(const char* name, std::size_t bytes) {
+  {
+    const Recording here;
+    if (!here) return;
+    notice_fork();
+    begin_if_cold();
+    const Thread* const thread = this_thread();
+    if (thread == nullptr) return;
+    here.mark(format::PhaseBeginEvent{mark_text(name, bytes), thread->depth}, format::kInstant);
+    request_sample();
+  }
+  reach_safe_point();
+}
+
 void outside_hook() {
   keep_drain_running();
 }

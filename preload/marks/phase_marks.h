@@ -22,6 +22,8 @@ std::size_t phase_current(char* out, std::size_t capacity);
 bool phase_inside(const char* name, std::size_t bytes);
 
 void step_begin(std::uint64_t number);
+// Marks this instant. The report says what is alive at it.
+void mark_instant(const char* name, std::size_t bytes);
 
 // Called outside any hook. Cheap: restarts the background thread if a fork or unshare ended it.
 void outside_hook();

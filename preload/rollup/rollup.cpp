@@ -85,6 +85,7 @@ void Rollup::apply_now(std::uint32_t thread, const RingRecord& record) {
       ledger_.reserve(record.flags >> format::kMemoryShift, record.as<format::ReservedEvent>().reserved);
       return;
     case EventType::phase_begin:
+      if ((record.flags & format::kInstant) != 0) return;
       phases_.begin(host_, thread, record, ledger_);
       step_over();
       return;

@@ -16,6 +16,7 @@
 #include "analyzer/print/json/ledger_json.h"
 #include "analyzer/print/json/phase_peaks_json.h"
 #include "analyzer/print/json/segments_json.h"
+#include "analyzer/print/json/snapshots_json.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/torch_snapshot_text.h"
 
@@ -391,6 +392,8 @@ Json process_after_phases(ProcessAnalysis& analysis, const Findings& found, cons
     findings.push_back(finding_json(finding, site_json(analysis, finding.site)));
   return {{"phase_peaks", phase_peaks_json(analysis, options)},
           {"peaks", peaks_json(analysis, options)},
+          {"snapshots", snapshots_json(analysis, options)},
+          {"snapshots_left_out", analysis.account.instants.left_out()},
           {"ledger", ledgers_json(analysis, options)},
           {"headroom", headroom_json(analysis, options)},
           {"bytes_per_parameter", rows_json(analysis)},

@@ -21,6 +21,7 @@
 #include "analyzer/print/text/losses_text.h"
 #include "analyzer/print/text/phase_table.h"
 #include "analyzer/print/text/report_view.h"
+#include "analyzer/print/text/snapshots_text.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/torch_snapshot_text.h"
@@ -50,6 +51,7 @@ class ReportText {
     parameters();
     write_phases(view_, style_.all_steps, lines_);
     holders();
+    write_snapshots(analysis_, view_.leading.memory, style_.all, lines_);
     others();
     write_devices(analysis_, lines_);
     ledger();

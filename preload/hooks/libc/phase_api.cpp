@@ -7,6 +7,7 @@
 
 #include "preload/marks/framework_facts.h"
 #include "preload/marks/phase_marks.h"
+#include "preload/state/recorder_state.h"
 #include "preload/state/settings.h"
 
 #include "preload/os/gate/forbidden.h"
@@ -31,6 +32,14 @@ void memtrace_phase_end() {
 
 void memtrace_step(uint64_t n) {
   if (wanted()) record::step_begin(n);
+}
+
+void memtrace_snapshot(const char* name) {
+  if (name != nullptr && wanted()) record::mark_instant(name, std::strlen(name));
+}
+
+int memtrace_is_recording() {
+  return record::active() ? 1 : 0;
 }
 
 void memtrace_label(const void* ptr, size_t bytes, const char* role, const char* name) {

@@ -12,7 +12,7 @@ quantised=$cache/quantised # packages that pack parameters into fewer bits
 triton=$cache/triton
 perfetto=$cache/perfetto
 pytest=$cache/pytest
-lint=$cache/lint # lizard, which measures functions
+lint=$cache/lint # lizard, which measures functions, and mypy, which checks types
 cuda=$cache/cuda # what NVIDIA's Python packages hold of the toolkit, where there is none
 cuda_wheel=$cache/cuda_wheel # PyTorch's wheel for CUDA, unpacked
 

@@ -13,8 +13,8 @@ from .command import CommandError, run_command
 from .model import Finding, Job, Ledger, Peak, Phase, Process, Reader, Site, Snapshot, read_job
 
 if TYPE_CHECKING:
-    import pandas  # type: ignore[import-not-found, import-untyped, unused-ignore]
-    import polars  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    import pandas
+    import polars
 
 SCHEMA = "memtrace.report/1"
 

@@ -8,6 +8,7 @@ deepspeed=$cache/deepspeed
 accelerate=$cache/accelerate
 datasets=$cache/datasets
 peft=$cache/peft
+polars=$cache/polars
 quantised=$cache/quantised # packages that pack parameters into fewer bits
 triton=$cache/triton
 perfetto=$cache/perfetto

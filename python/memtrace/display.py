@@ -34,7 +34,8 @@ def table_of(trace: Trace) -> str:
     process = trace.process
     peak, phases = _leading_peak(process)
     tensors = peak is not None and peak.measure == "tensor"
-    parts = [f"<p><b>{_program(process)}</b> pid {process.pid}, {_end(process)}{_highest(peak)}</p>"]
+    used = f" pid {process.pid}, {_end(process)}{_highest(peak)}"
+    parts = [f"<p><b>{html.escape(_program(process))}</b>{html.escape(used)}</p>"]
     parts += [_finding(finding) for finding in trace.findings]
     if phases:
         parts.append(_table(f"{'Tensors' if tensors else 'Allocated'} by phase, MiB",
@@ -59,13 +60,12 @@ def _leading_peak(process: Process) -> tuple[Peak | None, list[Phase]]:
 
 def _program(process: Process) -> str:
     arguments = [text.rpartition("/")[2] for text in process.argv]
-    script = next((text for text in arguments if text.endswith(".py")), arguments[0] if arguments else process.exe)
-    return html.escape(script)
+    return next((text for text in arguments if text.endswith(".py")), arguments[0] if arguments else process.exe)
 
 
 def _end(process: Process) -> str:
     end = process.end
-    how = html.escape(end.how.replace("_", " ")) + (f" {end.code}" if end.code else "")
+    how = end.how.replace("_", " ") + (f" {end.code}" if end.code else "")
     return f"{how} after {process.duration:.1f} s"
 
 
@@ -74,8 +74,7 @@ def _highest(peak: Peak | None) -> str:
         return ""
     step = "" if peak.step is None else f" {peak.step}"
     what = "tensors" if peak.measure == "tensor" else "allocated"
-    phase = html.escape(_PHASE_NAMES.get(peak.phase, peak.phase))
-    return f"; {what} {_mib(peak.bytes)} MiB at most, in {phase}{step}"
+    return f"; {what} {_mib(peak.bytes)} MiB at most, in {_since(peak.phase, None)}{step}"
 
 
 def _finding(finding: Finding) -> str:

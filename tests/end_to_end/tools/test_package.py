@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import unittest
 
 import harness
@@ -19,6 +20,8 @@ int main(void) {
   char* block = malloc(50 << 20);
   memset(block, 1, 50 << 20);
   memtrace_phase_end();
+  memtrace_snapshot("filled");
+  if (memtrace_is_recording() != (getenv("LD_PRELOAD") != NULL)) return 2;
   return block[7] - 1;
 }
 """
@@ -64,9 +67,11 @@ class InstallTree(harness.Case):
         self.assertEqual(os.path.realpath(preload), os.path.join(self.prefix, "lib", "libmemtrace.so"))
         run(program)
         run(program, env=harness.bare_environment(LD_PRELOAD=preload, MEMTRACE_OUT=self.out, MEMTRACE_QUIET="1"))
-        rows = [row for row in self.only_process(self.report())["phases"] if row["path"] == ["filling"]]
+        process = self.only_process(self.report())
+        rows = [row for row in process["phases"] if row["path"] == ["filling"]]
         self.assertTrue(rows)
         self.assertGreaterEqual(rows[0]["allocated"], 50 << 20)
+        self.assertEqual([(one["name"], one["at"][0]["asked"]) for one in process["snapshots"]], [("filled", 50 << 20)])
 
     def test_cmake_finds_it(self):
         build = os.path.join(self.user, "build")
@@ -90,6 +95,18 @@ class InstallTree(harness.Case):
         self.check_traced(program, ask("--variable=preload")[0])
         version = run(os.path.join(self.prefix, "bin", "memtrace"), "--version").split()[1]
         self.assertEqual(ask("--modversion"), [version])
+
+    def test_a_traced_python_finds_the_package(self):
+        code = ("import memtrace, sys\n"
+                "memtrace.snapshot('here')\n"
+                "print(memtrace.is_recording(), memtrace.open(sys.argv[1]).process.end.how if sys.argv[1:] else '')\n")
+        environment = harness.bare_environment(LD_PRELOAD=os.path.join(self.prefix, "lib", "libmemtrace.so"),
+                                               MEMTRACE_OUT=self.out, MEMTRACE_QUIET="1")
+        self.assertEqual(run(sys.executable, "-c", code, env=environment), "True \n")
+        environment.update(MEMTRACE_OUT=os.path.join(self.scratch, "again"))
+        self.assertEqual(run(sys.executable, "-c", code, self.out, env=environment), "True exit\n")
+        package = harness.bare_environment(PYTHONPATH=os.path.join(self.prefix, "lib", "memtrace", "python"))
+        self.assertRegex(run(sys.executable, "-m", "memtrace", "--version", env=package), r"\Amemtrace \d")
 
     def test_no_file_names_the_first_place(self):
         for folder, _, names in os.walk(self.prefix):

@@ -1,4 +1,5 @@
 """Purpose: tests the files of the wheel, in the folders that pip gives them. tests/wheel/try_roots.py tests the wheel."""
+import glob
 import os
 import re
 import shutil
@@ -58,6 +59,37 @@ class Wheel(harness.Case):
         done = self.command("--version")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertRegex(done.stderr, r"\Amemtrace: .*/__init__\.py is of another project; pip uninstall memtrace.*\n\Z")
+
+    def test_opens_its_traces(self):
+        """By the command of the wheel: there is none on PATH."""
+        self.assertEqual(self.command("run", "-o", self.out, "--", sys.executable, "-c", MARKS).returncode, 0)
+        code = "import memtrace, sys; print(*(phase.phase for phase in memtrace.open(sys.argv[1]).phases))"
+        done = self.python("-c", code, self.out, PYTHONPATH=self.site, PATH="/nowhere")
+        self.assertEqual(done.stderr, "")
+        self.assertIn("of the wheel", done.stdout)
+
+    def test_types(self):
+        """What a user's own checker says about a program that uses the package."""
+        mypy = harness.existing(os.path.join(harness.CACHE, "lint", "bin", "mypy"), "run scripts/setup")
+        program = os.path.join(self.scratch, "program.py")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write("import memtrace\n"
+                       "@memtrace.phase('load')\n"
+                       "def load(size: int) -> bytes: return bytes(size)\n"
+                       "trace = memtrace.open('x')\n"
+                       "reveal_type(load)\n"
+                       "reveal_type(trace.peak().at_peak[0].site)\n"
+                       "memtrace.step('one')\n")
+        venv = os.path.join(self.scratch, "venv")
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+        site, = glob.glob(os.path.join(venv, "lib", "python3*", "site-packages"))
+        shutil.copytree(self.package, os.path.join(site, "memtrace"))
+        done = self.run_in("traced", [mypy, "--strict", "--no-incremental", "--python-executable",
+                                      os.path.join(venv, "bin", "python"), program], harness.bare_environment(), text=True)
+        self.assertEqual([line.partition("program.py:")[2] for line in done.stdout.splitlines()[:-1]], [
+            '5: note: Revealed type is "def (size: int) -> bytes"',
+            '6: note: Revealed type is "memtrace.model.Site | None"',
+            '7: error: Argument 1 to "step" has incompatible type "str"; expected "int"  [arg-type]'])
 
     def test_the_command_is_missing(self):
         os.unlink(os.path.join(self.package, "bin", "memtrace"))

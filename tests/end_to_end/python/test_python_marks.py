@@ -1,5 +1,7 @@
 """Purpose: tests the marks of the package memtrace in the traced program: labels, snapshots, what they cost."""
 import os
+import socket
+import subprocess
 import sys
 import unittest
 
@@ -30,6 +32,20 @@ rows = numpy.zeros(23 << 20, dtype=numpy.uint8)
 memtrace.label(rows.reshape(23, -1)[3:, ::2], "input")
 with torch.device("meta"):
     memtrace.label(torch.zeros(9), "buffer")
+"""
+
+DEVICE = """
+import ctypes, memtrace
+cuda = ctypes.CDLL("libcuda.so.1")
+context, address = ctypes.c_void_p(), ctypes.c_uint64()
+results = [cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cuda.cuCtxSetCurrent(context),
+           cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(48 << 20))]
+assert results == [0, 0, 0, 0], results
+class Array:
+    nbytes = 48 << 20
+    __cuda_array_interface__ = {"data": (address.value, False), "shape": (nbytes,), "typestr": "|u1", "version": 3}
+memtrace.label(Array(), "kv_cache")
+memtrace.snapshot("on the device")
 """
 
 SNAPSHOTS = """
@@ -88,6 +104,15 @@ class Marks(harness.Case):
         roles = self.roles(report)
         self.assertEqual((roles.get("parameter"), roles.get("input")), (21, 23))
 
+    def test_a_label_and_a_snapshot_of_a_device(self):
+        """On a CUDA driver without a GPU, of the tests."""
+        harness.existing(os.path.join(harness.FAKES, "libcuda.so.1"), "it is built with the tests")
+        _, report = self.run_traced(DEVICE, LD_LIBRARY_PATH=harness.FAKES, MEMTRACE_CUPTI="on")
+        process = self.only_process(report)
+        one, = (entry for entry in process["snapshots"] if entry["memory"] == "cuda:0")
+        self.assertEqual([(row["role"], row["bytes"]) for row in one["at"]], [("kv_cache", 48 << 20)])
+        self.assertEqual(one["bytes"], 48 << 20)
+
     def test_the_package_has_the_roles_of_the_report(self):
         sys.path.insert(0, python_package.PACKAGE)
         self.addCleanup(sys.path.remove, python_package.PACKAGE)
@@ -114,6 +139,29 @@ class Marks(harness.Case):
         self.assertEqual(process["snapshots_left_out"], 0)
         text = self.report_text()
         self.assertRegex(text, r"\nSnapshot one, at \d+\.\d s: 4\d\.\d\d MiB allocated; largest, by your line: <string>:3 40\.00 MiB")
+
+    def test_a_packed_file_without_names(self):
+        """As in names of phases: the host's name is replaced."""
+        host = socket.gethostname()
+        self.run_traced(SNAPSHOTS.replace('"one"', f'"on {host}"'))
+        packed = os.path.join(self.scratch, "packed.mtz")
+        subprocess.run([harness.COMMAND, "pack", self.out, "--redact", "-o", packed], env=harness.bare_environment(),
+                       check=True, capture_output=True)
+        self.assertIn(f"\nSnapshot on {host},", self.report_text())
+        text = self.report_text(path=packed)
+        self.assertIn("\nSnapshot on host1,", text)
+        self.assertEqual(text.count("\nSnapshot "), 2)
+
+    def test_in_the_last_window(self):
+        """A trace that is full has its last part in windows, and rows for what was before."""
+        code = ("import memtrace\nkept = bytearray(40 << 20)\nmemtrace.snapshot('early')\n"
+                "for n in range(60000):\n    bytearray(5000 + n)\nmemtrace.snapshot('late')\n")
+        _, report = self.run_traced(code, MEMTRACE_MAX_TRACE="1M", MEMTRACE_STACKS="none")
+        process = self.only_process(report)
+        self.assertTrue(any(".window" in name for name in os.listdir(self.out)))
+        found = [(entry["name"], entry["at"][0]["asked"] >> 20) for entry in process["snapshots"] if entry["memory"] == "host"]
+        self.assertEqual(found, [("early", 40), ("late", 40)])
+        self.assertEqual({row["phase"] for row in process["phases"]}, {"other"})
 
     def test_many_snapshots(self):
         _, report = self.run_traced("import memtrace\nfor n in range(100): memtrace.snapshot(str(n))\n")

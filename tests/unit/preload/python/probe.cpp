@@ -185,6 +185,13 @@ __attribute__((visibility("default"))) void memtrace_phase_end() {
 __attribute__((visibility("default"))) void memtrace_step(unsigned long long number) {
   memtrace::record::step_begin(number);
 }
+__attribute__((visibility("default"))) void memtrace_label(const void* address, std::size_t bytes,
+                                                           const char* role, const char* name) {
+  memtrace::record::label(address, bytes, role, name, 0, "");
+}
+__attribute__((visibility("default"))) int memtrace_is_recording() {
+  return 1;
+}
 
 // The calling thread's Python frames, innermost first: "function NUL file NUL first line NUL line NUL" each.
 // -1 when a name did not fit.

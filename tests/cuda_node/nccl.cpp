@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <vector>
@@ -61,6 +62,7 @@ int receive(const Communicator& comm, int peer, void* to, size_t bytes) {
 }
 
 int broadcast(const Communicator& comm, const void* from, void* to, size_t bytes, int root) {
+  comm.connect_buffers();
   if (comm.rank() != root) return receive(comm, root, to, bytes);
   for (int peer = 0; peer < comm.ranks(); ++peer)
     if (peer != root)
@@ -77,6 +79,7 @@ bool is_own(int operation) {
 int reduce(const Communicator& comm, const void* from, void* to, size_t count, int type, int operation,
            int root) {
   if (!fake::node::is_computable(type)) return kInvalidArgument;
+  comm.connect_buffers();
   if (comm.ranks() == 1 && !is_own(operation)) return copy(to, from, count * bytes_of(type));
   Piece own, other;
   return by_pieces(count * bytes_of(type), [&](size_t at, size_t length) {
@@ -131,6 +134,7 @@ int transfer_within(const std::vector<Transfer>& transfers) {
 // The two of a pair send in turn, the lower rank first. Each rank takes its pairs in the order of the other's
 // rank. So no ranks wait for each other in a circle.
 int transfer_with(Communicator& comm, int peer, const std::vector<Transfer>& transfers) {
+  comm.connect_buffers();
   if (peer == comm.rank()) return transfer_within(transfers);
   const bool first = comm.rank() < peer;
   const int result = transfer_all(transfers, first);
@@ -165,6 +169,17 @@ struct ncclUniqueId {
   char bytes[128];
 };
 
+// The first members of ncclConfig_t, as documented.
+struct ncclConfig {
+  size_t size;
+  unsigned magic, version;
+  int blocking, cgaClusterSize, minCTAs, maxCTAs;
+};
+static int channels_of(const ncclConfig* config) {
+  constexpr int kUndefined = INT_MIN; // NCCL_CONFIG_UNDEF_INT
+  return config == nullptr || config->maxCTAs == kUndefined || config->maxCTAs < 1 ? 1 : config->maxCTAs;
+}
+
 int ncclGetVersion(int* version) {
   return *version = 22703, kSuccess;
 }
@@ -176,17 +191,20 @@ int ncclGetUniqueId(ncclUniqueId* id) {
   std::snprintf(id->bytes, sizeof id->bytes, "%016llx", static_cast<unsigned long long>(number));
   return kSuccess;
 }
-int ncclCommInitRank(Communicator** out, int ranks, ncclUniqueId id, int rank) {
+int ncclCommInitRankConfig(Communicator** out, int ranks, ncclUniqueId id, int rank, const ncclConfig* config) {
   if (ranks < 1 || rank < 0 || rank >= ranks) return kInvalidArgument;
   *out = Communicator::join(id.bytes, ranks, rank).release();
-  return *out != nullptr ? kSuccess : kSystemError;
+  if (*out == nullptr) return kSystemError;
+  (*out)->take_memory(channels_of(config));
+  return kSuccess;
 }
-int ncclCommInitRankConfig(Communicator** out, int ranks, ncclUniqueId id, int rank, void*) {
-  return ncclCommInitRank(out, ranks, id, rank);
+int ncclCommInitRank(Communicator** out, int ranks, ncclUniqueId id, int rank) {
+  return ncclCommInitRankConfig(out, ranks, id, rank, nullptr);
 }
-int ncclCommSplit(Communicator* comm, int color, int key, Communicator** out, void*) {
+int ncclCommSplit(Communicator* comm, int color, int key, Communicator** out, const ncclConfig* config) {
   std::unique_ptr<Communicator> part;
   const bool good = Communicator::split(*comm, color, key, part);
+  if (part != nullptr) part->take_memory(channels_of(config));
   *out = part.release();
   return good ? kSuccess : kRemoteError;
 }

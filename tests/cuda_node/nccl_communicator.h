@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/cuda_node/nccl_memory.h"
+
 namespace fake::node {
 
 class Communicator {
@@ -23,6 +25,11 @@ class Communicator {
   int ranks() const { return static_cast<int>(peers_.size()); }
   int rank() const { return rank_; }
 
+  // Takes the device memory of the communicator. Call it once, when it is made.
+  void take_memory(int channels) { memory_ = std::make_unique<CommunicatorMemory>(channels); }
+  // Called first in each collective.
+  void connect_buffers() const { memory_->connect(); }
+
   // From and to memory of the host. False if the peer is gone. A receiver has to wait for what is sent: the
   // socket holds little.
   bool send(int peer, const void* from, std::size_t bytes) const;
@@ -37,6 +44,7 @@ class Communicator {
   std::vector<int> peers_; // the sockets, by rank; -1 for this one
   int rank_;
   int splits_ = 0;
+  std::unique_ptr<CommunicatorMemory> memory_;
 };
 
 } // namespace fake::node

@@ -5,6 +5,7 @@
 #include "preload/bounded/fork_locks.h"
 #include "preload/device/device_call_scope.h"
 #include "preload/device/device_levels.h"
+#include "preload/device/nccl_blocks.h"
 #include "preload/os/mappings.h"
 
 #include "preload/os/gate/forbidden.h"
@@ -159,10 +160,12 @@ void say_born(const Recording& here, const HookedBlock& block) {
   if ((block.flags & format::kNoAccess) == 0)
     change_device_level(block.memory, static_cast<std::int64_t>(block.given));
   here.born(block);
+  label_nccl_block(here, block);
 }
 
 void say_died(const Recording& here, const DeviceBlock& gone, Stamp death) {
   count_pinned(gone.kind, -1);
+  nccl_block_died(gone.key, gone.memory);
   if ((gone.flags & format::kNoAccess) == 0)
     change_device_level(gone.memory, -static_cast<std::int64_t>(gone.bytes));
   here.died({gone.key, gone.bytes, 0, gone.kind, gone.flags, gone.memory}, death);

@@ -22,9 +22,10 @@ namespace {
 namespace os = record::os;
 
 // Names that some versions of glibc do not define: free_sized and free_aligned_sized are of C23, cfree was
-// removed, execveat came with 2.34. Before 2.34, the dl functions are in libdl, which not every program loads.
+// removed, execveat came with 2.34. Before 2.34, the dl functions are in libdl and pthread_create is in
+// libpthread, which not every program loads.
 constexpr const char* kNotAlways[] = {
-    "free_sized", "free_aligned_sized", "cfree", "execveat", "dlsym", "dlvsym", "dlclose"};
+    "free_sized", "free_aligned_sized", "cfree", "execveat", "dlsym", "dlvsym", "dlclose", "pthread_create"};
 constexpr std::size_t kMost = sizeof kNotAlways / sizeof *kNotAlways;
 
 struct Names {
@@ -34,7 +35,7 @@ struct Names {
 
   void add(const char* name) { absent[count++] = name; }
   bool has(const char* name) const {
-    if (*name < 'c' || *name > 'f') return false; // as all of them
+    if (*name < 'c' || *name > 'p') return false; // as all of them
     if (cuda && cuda::named(name) != nullptr) return true;
     for (std::size_t i = 0; i < count; ++i)
       if (std::strcmp(name, absent[i]) == 0) return true;

@@ -11,6 +11,7 @@
 #include "preload/format/process_events.h"
 #include "preload/marks/mark_text.h"
 #include "preload/record/model_modules.h"
+#include "preload/record/process_groups.h"
 #include "preload/rss/inherited_ranges.h"
 #include "preload/trace/write_allowance.h"
 
@@ -44,6 +45,10 @@ void label(const void* address, std::uint64_t bytes, const char* role, const cha
 
 void model_module(const void* self, const char* path, std::size_t bytes) {
   if (const Recording here; here) name_module(self, mark_text(path, bytes));
+}
+
+void process_group(std::uint64_t key, const char* name, std::size_t bytes) {
+  if (const Recording here; here) name_group(key, mark_text(name, bytes));
 }
 
 void first_item() {

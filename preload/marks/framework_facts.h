@@ -22,6 +22,8 @@ void label(const void* address, std::uint64_t bytes, const char* role, const cha
            const char* module = "");
 // Sets the path of the module at `self`.
 void model_module(const void* self, const char* path, std::size_t bytes);
+// Sets the name of the process group with this key.
+void process_group(std::uint64_t key, const char* name, std::size_t bytes);
 // A worker of a loader begins to read its data. Notes the pages of its parent that it had copied by then, in a
 // forked worker.
 void first_item();

@@ -282,7 +282,9 @@ _PATCHES = {
     "torch.serialization": (_load, _save),
     "torch.utils.data.dataloader": (_loader_next,),
     "torch.utils.data._utils.worker": (_worker_loop,),
-    "torch.distributed.distributed_c10d": (_process_group, _gathers),
+    "torch.distributed.distributed_c10d": (_group_calls, _process_group, _gathers),
+    "torch.distributed.utils": (_group_calls,),
+    "torch.distributed._functional_collectives": (_group_calls,),
     "torch.distributed.checkpoint.state_dict_saver": (_saves,),
     "torch.distributed.checkpoint.state_dict_loader": (_load_shards,),
     "safetensors.torch": (_load_file,),
@@ -306,6 +308,8 @@ def _at_exit(call):
 def _detach():
     _note_libraries()  # without a finder, nothing called it
     _note_installed_packages()  # after the last import, nothing called it
+    if _group_codes and _memtrace.unnamed():
+        _name_groups()
     _memtrace.detach()
 
 

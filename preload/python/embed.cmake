@@ -27,6 +27,7 @@ endfunction()
 set(MEMTRACE_PYTHON_SOURCES
   ${CMAKE_CURRENT_LIST_DIR}/versions.py
   ${CMAKE_CURRENT_LIST_DIR}/module_paths.py
+  ${CMAKE_CURRENT_LIST_DIR}/process_groups.py
   ${CMAKE_CURRENT_LIST_DIR}/quantised.py
   ${CMAKE_CURRENT_LIST_DIR}/roles.py
   ${CMAKE_CURRENT_LIST_DIR}/copies.py

@@ -214,6 +214,8 @@ def _end(phase, flags):
         _end_loss()
     if _memtrace.end(phase, flags):
         _report_pinned()
+    if _group_codes and _memtrace.unnamed():
+        _name_groups()
 
 
 # ---- backward --------------------------------------------------------------------------------------------------

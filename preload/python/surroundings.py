@@ -65,6 +65,7 @@ def _process_group(module):
     def note(_args, _result):
         try:
             _note_rank(module)
+            _name_groups()
         except Exception as error:
             _memtrace.note("python-rank=%r" % (error,))
 

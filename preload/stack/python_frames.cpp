@@ -74,6 +74,37 @@ std::size_t walk(const void* state, const Hidden& hidden, PythonFrame* out, std:
   return count;
 }
 
+constexpr int kFramesForLocal = 256; // a collective is near the innermost frame
+
+// Returns the object that `wanted` selects in the innermost frame that has one; null: none.
+template <int I>
+const void* find_local(const void* state, WantedLocal wanted) {
+  constexpr Layout k = kLayouts[I];
+  auto* frame = at<const void*>(state, k.frame);
+  if constexpr (k.inner >= 0) {
+    if (frame == nullptr) return nullptr;
+    frame = at<const void*>(frame, k.inner);
+  }
+  for (int steps = 0; frame != nullptr && steps < kFramesForLocal; ++steps) {
+    const void* here = frame;
+    frame = at<const void*>(here, k.previous);
+    if constexpr (k.owner >= 0) {
+      if (at<std::uint8_t>(here, k.owner) >= kOwnedByC) continue;
+    }
+    auto* code = object_of<k.minor >= kTaggedSince>(here, k.code);
+    const int place = code == nullptr ? -1 : wanted(code);
+    if (place < 0) continue;
+    const int offset = k.locals + place * static_cast<int>(sizeof(void*));
+    if (auto* const found = object_of<k.minor >= kTaggedSince>(here, offset); found != nullptr) return found;
+  }
+  return nullptr;
+}
+
+using FindLocal = const void* (*)(const void* state, WantedLocal wanted);
+constexpr FindLocal kFindLocal[] = {find_local<0>, find_local<1>, find_local<2>,
+                                    find_local<3>, find_local<4>, find_local<5>};
+static_assert(sizeof(kFindLocal) / sizeof(kFindLocal[0]) == sizeof(kLayouts) / sizeof(kLayouts[0]));
+
 constexpr ReadFrames kWalks[] = {walk<0>, walk<1>, walk<2>, walk<3>, walk<4>, walk<5>};
 static_assert(sizeof(kWalks) / sizeof(kWalks[0]) == sizeof(kLayouts) / sizeof(kLayouts[0]));
 
@@ -81,6 +112,7 @@ using ThisThreadState = void* (*)();
 constinit ThisThreadState g_this_thread_state = nullptr;
 constinit const Layout* g_layout = nullptr;
 constinit Hidden g_hidden{};
+constinit const void* g_text_type = nullptr;
 constinit ReadFrames g_walk = nullptr; // stored last: a reader that sees it sees the rest too
 
 // True if the runtime's own table agrees with the layout. This detects builds with another configuration. Free
@@ -293,6 +325,35 @@ std::size_t python_walk(PythonFrame* out, std::size_t capacity, ModuleCalls* cal
   const Hidden hidden{__atomic_load_n(&g_hidden.file, __ATOMIC_RELAXED),
                       __atomic_load_n(&g_hidden.module_call, __ATOMIC_RELAXED)};
   return walk_frames(state, hidden, out, capacity, calls);
+}
+
+void python_text_type(const void* type) {
+  __atomic_store_n(&g_text_type, type, __ATOMIC_RELAXED);
+}
+
+std::uint64_t text_key(const char* text, std::size_t bytes) {
+  std::uint64_t hash = 0xCBF29CE484222325u;
+  for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ static_cast<std::uint8_t>(text[i])) * 0x100000001B3u;
+  return hash | 1; // an object's address is even
+}
+
+bool python_has_this_thread() {
+  return python_attached() && g_this_thread_state() != nullptr;
+}
+
+std::uint64_t python_local(WantedLocal wanted) {
+  if (!python_attached()) return 0;
+  const void* state = g_this_thread_state();
+  if (state == nullptr) return 0;
+  const void* const object = kFindLocal[g_layout - kLayouts](state, wanted);
+  if (object == nullptr) return 0;
+  if (at<const void*>(object, kTypeField) != __atomic_load_n(&g_text_type, __ATOMIC_RELAXED))
+    return reinterpret_cast<std::uint64_t>(object);
+  char buffer[256]; // of a text that is not ASCII
+  Room room{buffer, sizeof buffer};
+  const char* text = nullptr;
+  std::size_t bytes = 0;
+  return read_text(*g_layout, object, room, &text, &bytes) ? text_key(text, bytes) : 0;
 }
 
 PythonPlace python_place() {

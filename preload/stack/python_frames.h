@@ -73,6 +73,18 @@ void python_module_call(const void* code);
 // `calls` is not null, writes the modules there; it reads nothing of them.
 std::size_t python_walk(PythonFrame* out, std::size_t capacity, ModuleCalls* calls = nullptr);
 
+// Returns the place of the local variable to read in a frame with this code object; -1: none.
+using WantedLocal = int (*)(const void* code);
+// Returns the key of what the innermost frame has in such a variable: the address of the object; of a str, the
+// key of its text. Returns 0 if no frame among the innermost has one. It only reads memory.
+std::uint64_t python_local(WantedLocal wanted);
+// Returns a number that no object has as its address.
+std::uint64_t text_key(const char* text, std::size_t bytes);
+// True if the calling thread runs Python, or did.
+bool python_has_this_thread();
+// Sets the type object of str.
+void python_text_type(const void* type);
+
 // Returns the instruction that the calling thread's innermost frame is at. It only reads memory.
 PythonPlace python_place();
 

@@ -40,6 +40,7 @@ inline constexpr Layout kLayouts[] = {
 };
 // clang-format on
 
+inline constexpr int kTypeField = 8;   // of each object
 inline constexpr int kSizeField = 16;  // ob_size of bytes, length of str
 inline constexpr int kHashField = 24;  // str
 inline constexpr int kStateField = 32; // str: interned:2, kind:3, compact:1, ascii:1

@@ -7,12 +7,14 @@
 #include <cstring>
 
 #include "preload/device/device_blocks.h"
+#include "preload/device/nccl_blocks.h"
 #include "preload/format/records.h"
 #include "preload/marks/framework_facts.h"
 #include "preload/marks/phase_marks.h"
 #include "preload/os/libc/libc_table.h"
 #include "preload/os/paths.h"
 #include "preload/record/model_modules.h"
+#include "preload/record/process_groups.h"
 #include "preload/record/stack_capture.h"
 #include "preload/stack/python_collector.h"
 #include "preload/stack/python_frames.h"
@@ -103,6 +105,35 @@ Object* modules(Object*, Object* const* args, Ssize count) {
 Object* module_call(Object*, Object* const* args, Ssize count) {
   if (count > 0) record::python_module_call(args[0]);
   return done();
+}
+
+// group_call(code, place): a function that has a process group, or the name of one, in its local variable
+// there.
+Object* group_call(Object*, Object* const* args, Ssize count) {
+  if (count > 1) record::add_group_call(args[0], static_cast<int>(number_of(args[1])));
+  return done();
+}
+
+// groups({object or name: text}, str): names the process groups, and no others.
+Object* groups(Object*, Object* const* args, Ssize count) {
+  if (count < 2) return done();
+  record::python_text_type(args[1]);
+  record::forget_groups();
+  Object* group = nullptr;
+  Object* name = nullptr;
+  for (Ssize at = 0; g_python.PyDict_Next(args[0], &at, &group, &name) != 0;) {
+    const PythonText text = text_of(name);
+    const PythonText key = text_of(group);
+    const std::uint64_t known = key.bytes != 0 ? record::text_key(key.data, key.bytes) : number_of(group);
+    record::process_group(known, text.data, text.bytes);
+  }
+  record::label_waiting_nccl_blocks();
+  return done();
+}
+
+// unnamed(): True if NCCL took memory since the groups were named last.
+Object* unnamed(Object*, Object* const*, Ssize) {
+  return g_python.PyBool_FromLong(record::some_block_awaits_name() ? 1 : 0);
 }
 
 Object* current(Object*, Object* const*, Ssize) {
@@ -275,6 +306,9 @@ constinit MethodDef g_methods[] = {
     {"collector", collector, kFastCall, nullptr},
     {"modules", modules, kFastCall, nullptr},
     {"module_call", module_call, kFastCall, nullptr},
+    {"group_call", group_call, kFastCall, nullptr},
+    {"groups", groups, kFastCall, nullptr},
+    {"unnamed", unnamed, kFastCall, nullptr},
     {"first_item", first_item, kFastCall, nullptr},
 };
 

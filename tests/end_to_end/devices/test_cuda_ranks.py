@@ -84,5 +84,48 @@ class Ranks(cuda_node.Case):
         self.sharded(BY_CUPTI)
 
 
+def nccl_at_peak(process, memory):
+    """Returns the bytes of each row's name, of the memory that NCCL took."""
+    held = {}
+    for entry in process["peaks"]:
+        for row in entry["at_peak"] if (entry["memory"], entry["measure"]) == (memory, "live") else ():
+            if row["role"] == "comm":
+                held[row.get("name")] = held.get(row.get("name"), 0) + row["bytes"]
+    return held
+
+
+class Groups(cuda_node.Case):
+    """NCCL's memory by process group. Most of it is taken by a thread of NCCL (tests/cuda_node/nccl_memory.h)."""
+
+    def run_groups(self, how, more=None):
+        command = [cuda_node.NODE, "env", "LD_PRELOAD=" + harness.LIBRARY, "python", "-m", "torch.distributed.run", "--standalone",
+                   "--nproc-per-node", "2", harness.program("two_groups.py"), how]
+        done, report = self.trace(command, {**harness.RECORD_ALL, "OMP_NUM_THREADS": "1", "NCCL_BUFFSIZE": str(7 << 20), **(more or {})})
+        said = {}
+        self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace")[-3000:])
+        for truth in map(json.loads, done.stdout.splitlines()):
+            said[truth["rank"]] = truth["groups"]
+        processes = {process["rank"]: process for process in report["processes"] if process["rank"] is not None}
+        self.assertEqual((sorted(said), sorted(processes)), ([0, 1], [0, 1]))
+        for rank, groups in said.items():
+            self.assert_nothing_lost(processes[rank])
+            ranks = {"default_pg": "ranks 0-1", "tp": "ranks 0-1", "pp": f"rank {rank}"}
+            self.assertEqual(nccl_at_peak(processes[rank], f"cuda:{rank}"),
+                             {f'NCCL, group "{name}" ({ranks[name]})': held for name, held in groups.items()})
+        # What touches torch.distributed touches names that warn. The program has touched none.
+        self.assertNotIn(b"FutureWarning", done.stderr)
+
+    def test_communicators_made_at_the_first_collective(self):
+        self.run_groups("lazy")
+
+    @harness.only_in_long
+    def test_communicators_split_at_once(self):
+        self.run_groups("eager")
+
+    @harness.only_in_long
+    def test_by_cupti(self):
+        self.run_groups("lazy", BY_CUPTI)
+
+
 if __name__ == "__main__":
     unittest.main()

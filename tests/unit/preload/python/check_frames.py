@@ -185,6 +185,47 @@ def calls_of_modules():
     probe.module_call(None)
 
 
+def variables_of_calls():
+    def collective(tensor, group=None):
+        found.append(probe.local())
+        group = group or "default"
+        found.append(probe.local())
+        return lambda: tensor  # in a cell, so the variable after it is not the first in every version
+
+    def late():
+        found.append(probe.local())
+        name = "tp\xe4"
+        found.append(probe.local())
+        return name
+
+    def outer(group):
+        late()
+
+    found, thing = [], object()
+    collective(1, thing)
+    assert found == [0, 0], found
+    probe.text_type(str)
+    for call, name in ((collective, "group"), (outer, "group"), (late, "name")):
+        probe.local_of(call.__code__, name)
+    assert probe.local() == 0
+    del found[:]
+    collective(1, thing)
+    assert found == [id(thing)] * 2, found
+    del found[:]
+    collective(1)
+    collective(1, "".join(("de", "fault")))
+    assert found[0] == id(None) and found[1] == found[2] == found[3] and found[1] % 2 == 1, found
+    del found[:]
+    outer(thing)  # `late` has nothing in its variable yet
+    outer(None)
+    assert found[0] == id(thing) and found[2] == id(None) and found[1] == found[3] != 0, found
+    del found[:]
+    thread = threading.Thread(target=lambda: found.append(probe.local()))
+    thread.start()
+    thread.join()
+    assert found == [0], found
+
+
 def descriptions():
     """An interpreter is walked only if its version is known and, from 3.13 on, if it describes itself as we know it."""
     runtime = ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, "_PyRuntime"))
@@ -262,6 +303,7 @@ def main():
     freed_code()
     immortal_code()
     calls_of_modules()
+    variables_of_calls()
     descriptions()
     many_threads()
     deep()

@@ -9,11 +9,13 @@
 
 #include "preload/allocator/pymalloc_arenas.h"
 #include "preload/device/device_blocks.h"
+#include "preload/device/nccl_blocks.h"
 #include "preload/format/records.h"
 #include "preload/hooks/python/interpreter_startup.h"
 #include "preload/marks/framework_facts.h"
 #include "preload/marks/phase_marks.h"
 #include "preload/record/model_modules.h"
+#include "preload/record/process_groups.h"
 #include "preload/record/stack_capture.h"
 #include "preload/stack/python_frames.h"
 
@@ -49,6 +51,19 @@ void say(const char* text) {
 
 bool is_open(std::size_t at, const char* name, std::size_t bytes) {
   return std::strlen(t_open[at]) == bytes && std::memcmp(t_open[at], name, bytes) == 0;
+}
+
+struct Call {
+  const void* code;
+  int place;
+};
+bool g_unnamed = false;
+Call g_calls[128];
+std::size_t g_call_count = 0;
+int place_in(const void* code) {
+  for (std::size_t i = 0; i < g_call_count; ++i)
+    if (g_calls[i].code == code) return g_calls[i].place;
+  return -1;
 }
 
 __attribute__((constructor)) void start() {
@@ -136,6 +151,24 @@ void model_module(const void* self, const char* path, std::size_t bytes) {
                 static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(self)),
                 static_cast<int>(bytes), path);
   say(line);
+}
+
+void add_group_call(const void* code, int place) {
+  if (g_call_count == sizeof g_calls / sizeof *g_calls) std::abort();
+  g_calls[g_call_count++] = {code, place};
+}
+void forget_groups() {
+  say("groups\n");
+}
+void process_group(std::uint64_t key, const char* name, std::size_t bytes) {
+  char line[512];
+  std::snprintf(line, sizeof(line), "group %llu %.*s\n", static_cast<unsigned long long>(key),
+                static_cast<int>(bytes), name);
+  say(line);
+}
+void label_waiting_nccl_blocks() {}
+bool some_block_awaits_name() {
+  return g_unnamed;
 }
 
 void first_item() {}
@@ -227,6 +260,23 @@ __attribute__((visibility("default"))) std::size_t probe_modules(std::uint64_t* 
 
 __attribute__((visibility("default"))) void probe_module_call(std::size_t code) {
   memtrace::record::python_module_call(reinterpret_cast<const void*>(code));
+}
+
+// What a process group's functions have in their variable.
+__attribute__((visibility("default"))) std::uint64_t probe_local() {
+  return memtrace::record::python_local(&place_in);
+}
+
+__attribute__((visibility("default"))) void probe_local_of(std::size_t code, int place) {
+  memtrace::record::add_group_call(reinterpret_cast<const void*>(code), place);
+}
+
+__attribute__((visibility("default"))) void probe_unnamed(bool some) {
+  g_unnamed = some;
+}
+
+__attribute__((visibility("default"))) void probe_text_type(std::size_t type) {
+  memtrace::record::python_text_type(reinterpret_cast<const void*>(type));
 }
 
 // Walks as often as asked, into one buffer: what a walk costs.

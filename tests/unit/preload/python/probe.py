@@ -12,6 +12,10 @@ _probe.probe_walk.argtypes = [ctypes.c_size_t]
 _probe.probe_identity.restype = ctypes.c_size_t
 _probe.probe_modules.restype = ctypes.c_size_t
 _probe.probe_module_call.argtypes = [ctypes.c_size_t]
+_probe.probe_local.restype = ctypes.c_uint64
+_probe.probe_local_of.argtypes = [ctypes.c_size_t, ctypes.c_int]
+_probe.probe_text_type.argtypes = [ctypes.c_size_t]
+_probe.probe_unnamed.argtypes = [ctypes.c_bool]
 _probe.probe_depth.restype = ctypes.c_size_t
 _probe.probe_attach.restype = ctypes.c_bool
 _probe.probe_attach.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
@@ -20,6 +24,7 @@ _local = threading.local()  # ctypes lets other threads run while we read a chai
 depth = _probe.probe_depth
 clear = _probe.probe_clear
 walk = _probe.probe_walk
+unnamed = _probe.probe_unnamed  # True: NCCL took memory since the groups were named
 attach = _probe.probe_attach
 
 
@@ -54,6 +59,20 @@ def modules():
 def module_call(code):
     """Sets the code object whose first argument is a module."""
     _probe.probe_module_call(0 if code is None else id(code))
+
+
+def local():
+    """The key of what the innermost of the known functions has in its variable: the id of an object; 0 if there is none."""
+    return _probe.probe_local()
+
+
+def local_of(code, name):
+    """Adds a function with a variable that local() reads."""
+    _probe.probe_local_of(id(code), code.co_varnames.index(name))
+
+
+def text_type(cls):
+    _probe.probe_text_type(id(cls))
 
 
 def identity():

@@ -48,7 +48,7 @@ struct Holding {
   std::uint64_t error =
       // Of an estimate: half the width of the interval that contains `bytes` in 95 of 100 cases.
       0;
-  format::TextId name{};        // of its label: "exp_avg"; set only for buffers of an optimizer or an engine
+  format::TextId name{};        // of its label: "exp_avg"; only of buffers of optimizers and engines, of NCCL
   format::Stamp born_stamp = 0; // of the block that was made first
   // Of a model: one that stands for all modules of its pattern (module_patterns.h), and those of the blocks,
   // ascending. 0: none.

@@ -71,6 +71,14 @@ std::string allocator_by_line(const symbols::Site& site) {
   return site.import.empty() ? allocator_of(site) : site.import;
 }
 
+// Returns 'NCCL, group "tp" (ranks 0-3)' for memory of a communicator whose group is known; else "". NCCL's
+// threads take the memory of all groups by the same stack.
+std::string communicator_of(const ProcessAnalysis& analysis, const Holding& holding) {
+  const bool labelled =
+      !holding.tensor && holding.role == replay::Role::comm && holding.name != format::TextId{};
+  return labelled ? analysis.trace->definitions().text(holding.name) : "";
+}
+
 HolderRow row_of(const HolderKey& key, HolderSum& sum) {
   HolderRow out;
   out.bytes = sum.bytes;
@@ -131,6 +139,8 @@ std::vector<HolderRow> holder_rows(ProcessAnalysis& analysis, const replay::Hold
     } else if (holding.stack != format::StackId{}) {
       allocator = key.site = "small sites, not named";
     }
+    if (const std::string communicator = communicator_of(analysis, holding); !communicator.empty())
+      allocator = key.site = communicator;
     sums[key].add(holding, allocator);
   }
   std::vector<HolderRow> out;

@@ -13,12 +13,13 @@ using tests::Builder;
 
 class HolderRows : public testing::Test {
  protected:
-  std::vector<HolderRow> rows(Builder& builder, HolderDetail detail, replay::Step now = replay::Step::none) {
+  std::vector<HolderRow> rows(Builder& builder, HolderDetail detail, replay::Step now = replay::Step::none,
+                              replay::MemoryId memory = 0) {
     tests::write_file(scratch_.file("t.memtrace"), builder.bytes());
     auto trace = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
     ProcessEnd end = read_end(*trace);
     analysis_ = analyze_process(std::move(trace), "main", std::move(end), Options{});
-    return holder_rows(*analysis_, alive_at_peak(*analysis_, leading_peak(*analysis_, 0)), detail, now);
+    return holder_rows(*analysis_, alive_at_peak(*analysis_, leading_peak(*analysis_, memory)), detail, now);
   }
 
  private:
@@ -67,6 +68,35 @@ TEST_F(HolderRows, OutsideOfPhasesTellTheTimeAndTheCopies) {
   EXPECT_EQ(few_blocks(all[0], unit_for(100 << 20)), "2 x 40.00");
   EXPECT_EQ(since(all[1], replay::Step::none), "3.0 s");
   EXPECT_EQ(few_blocks(all[1], unit_for(100 << 20)), "2 blocks");
+}
+
+// The threads of NCCL take memory by one stack, whatever communicator it is for.
+TEST_F(HolderRows, CommunicatorsOfOneStackAreApart) {
+  constexpr std::uint16_t kGpu = 1 << format::kMemoryShift;
+  Builder builder;
+  builder.module("/l/libnccl.so.2", 0x70000, 0x70000, 4, {});
+  const std::uint32_t stack = builder.native_frame(0x70100, 0);
+  const auto taken = [&](std::uint64_t address, std::uint64_t bytes, const char* group) {
+    builder.birth(address, bytes, format::Kind::device, kGpu, stack);
+    const std::uint64_t role = builder.text("comm");
+    if (group == nullptr) return;
+    builder.put(format::EventType::label, 0, kGpu,
+                {address, bytes, role | std::uint64_t{builder.text(group)} << 32});
+  };
+  taken(1 << 28, 30 << 20, "NCCL, group \"tp\" (ranks 0-3)");
+  taken(2 << 28, 20 << 20, "NCCL, group \"dp\" (ranks 0, 4)");
+  taken(3 << 28, 10 << 20, "NCCL, group \"tp\" (ranks 0-3)");
+  taken(std::uint64_t{4} << 28, 5 << 20, nullptr);
+  for (const HolderDetail detail : {HolderDetail::by_line, HolderDetail::by_site}) {
+    const std::vector<HolderRow> all = rows(builder, detail, replay::Step::none, 1);
+    ASSERT_EQ(all.size(), 3u);
+    EXPECT_EQ(all[0].bytes, 40 << 20);
+    EXPECT_EQ(all[0].allocator, "NCCL, group \"tp\" (ranks 0-3)");
+    EXPECT_EQ(all[1].bytes, 20 << 20);
+    EXPECT_EQ(all[1].allocator, "NCCL, group \"dp\" (ranks 0, 4)");
+    EXPECT_EQ(all[2].bytes, 5 << 20);
+    for (const HolderRow& row : all) EXPECT_EQ(row.role, replay::Role::comm);
+  }
 }
 
 // A leak has a holding for each step. Counted as one site each, they used up the names.

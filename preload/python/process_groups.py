@@ -23,14 +23,13 @@ def _innermost_code(call):
 
 def _group_calls(module):
     """Tells the recorder which functions of the module have a process group in a local variable."""
-    _memtrace.groups({}, str)
     for call in list(vars(module).values()):
         own = type(call) is type(_group_calls) and call.__module__ == module.__name__
         code = _innermost_code(call) if own else None
         for name in _GROUP_VARIABLES if code is not None else ():
             if name in code.co_varnames and name not in code.co_cellvars:
                 _group_codes.append(code)
-                _memtrace.group_call(code, code.co_varnames.index(name))
+                _memtrace.group_call(code, code.co_varnames.index(name), str)
                 break
 
 
@@ -71,6 +70,6 @@ def _name_groups():
             names[str(name)] = text
             if group is world.default_pg:
                 names[id(None)] = text
-        _memtrace.groups(names, str)
+        _memtrace.groups(names)
     except Exception as error:
         _memtrace.note("python-groups=%r" % (error,))

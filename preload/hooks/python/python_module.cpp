@@ -107,17 +107,18 @@ Object* module_call(Object*, Object* const* args, Ssize count) {
   return done();
 }
 
-// group_call(code, place): a function that has a process group, or the name of one, in its local variable
+// group_call(code, place, str): a function that has a process group, or the name of one, in its local variable
 // there.
 Object* group_call(Object*, Object* const* args, Ssize count) {
-  if (count > 1) record::add_group_call(args[0], static_cast<int>(number_of(args[1])));
+  if (count < 3) return done();
+  record::python_text_type(args[2]);
+  record::add_group_call(args[0], static_cast<int>(number_of(args[1])));
   return done();
 }
 
-// groups({object or name: text}, str): names the process groups, and no others.
+// groups({id or name: text}): names the process groups, and no others.
 Object* groups(Object*, Object* const* args, Ssize count) {
-  if (count < 2) return done();
-  record::python_text_type(args[1]);
+  if (count < 1) return done();
   record::forget_groups();
   Object* group = nullptr;
   Object* name = nullptr;

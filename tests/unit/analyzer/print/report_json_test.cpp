@@ -18,11 +18,31 @@ std::vector<std::string> keys(const Json& object) {
 }
 
 Keys keys_of_process() {
-  return {"pid",         "ppid",  "host",       "exe",        "argv",
-          "kind",        "rank",  "local_rank", "devices",    "start_unix",
-          "duration",    "end",   "trace",      "parameters", "phases",
-          "phase_peaks", "peaks", "ledger",     "headroom",   "bytes_per_parameter",
-          "cycles",      "sites", "findings"};
+  return {"pid",
+          "ppid",
+          "host",
+          "exe",
+          "argv",
+          "kind",
+          "rank",
+          "local_rank",
+          "devices",
+          "start_unix",
+          "duration",
+          "end",
+          "trace",
+          "parameters",
+          "phases",
+          "phase_peaks",
+          "peaks",
+          "snapshots",
+          "snapshots_left_out",
+          "ledger",
+          "headroom",
+          "bytes_per_parameter",
+          "cycles",
+          "sites",
+          "findings"};
 }
 
 TEST_F(Report, HasTheKeysOfTheContractInItsOrder) {

@@ -2,6 +2,7 @@
 """The part of the plugin that is active with --memtrace."""
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -78,17 +79,24 @@ class TracedTests:
         if getattr(option, "setuponly", False) or getattr(option, "setupplan", False):
             return None
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        for report in [*self._reports(item), *self._teardown_of_others(item, nextitem)]:
+        reports = self._reports(item)
+        for report in [*reports, *self._teardown_of_others(item, nextitem, reports[-1])]:
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
 
-    def _teardown_of_others(self, item: Any, nextitem: Any) -> list[Any]:
+    def _teardown_of_others(self, item: Any, nextitem: Any, last: Any) -> list[Any]:
         """Ends the fixtures of earlier tests that live here and that the next test does not use, as a test in place
-        does. Returns a report if that fails."""
-        call = pytest.CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(nextitem), when="teardown",
-                                         reraise=(pytest.exit.Exception, KeyboardInterrupt))
-        return [] if call.excinfo is None else [pytest.TestReport.from_item_and_call(item, call)]
+        does. Their output goes to the last report. Returns a report if a fixture fails."""
+        capture = self._config.pluginmanager.getplugin("capturemanager")
+        with capture.item_capture("teardown", item) if capture else contextlib.nullcontext():
+            call = pytest.CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(nextitem),
+                                             when="teardown", reraise=(pytest.exit.Exception, KeyboardInterrupt))
+        report = pytest.TestReport.from_item_and_call(item, call)
+        if report.failed:
+            return [report]
+        last.sections = [*last.sections, *report.sections]
+        return []
 
     def _reports(self, item: Any) -> list[Any]:
         if self._missing is not None:

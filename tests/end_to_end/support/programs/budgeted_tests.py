@@ -11,8 +11,13 @@ MIB = 1 << 20
 
 @pytest.fixture(scope="module")
 def shared():
-    yield 3
+    yield
     print("the shared fixture ends")
+
+
+@pytest.fixture(scope="module")
+def three():
+    yield 3
 
 
 @pytest.fixture
@@ -21,9 +26,9 @@ def block():
 
 
 @pytest.mark.memtrace("phase(test) <= 80M", "leak() <= 0")
-def test_under(shared, tmp_path):
+def test_under(three, tmp_path):
     (tmp_path / "file").write_text("text")
-    assert shared == 3 and bytearray(10 * MIB)
+    assert three == 3 and bytearray(10 * MIB)
 
 
 @pytest.mark.memtrace("peak(host) <= 80M", "phase(test) <= 1G")
@@ -50,6 +55,10 @@ class TestClass:
     @pytest.mark.memtrace("phase(test) <= 1G")
     def test_own_marker(self):
         pass
+
+
+def test_unmarked(shared):
+    assert "LD_PRELOAD" not in os.environ
 
 
 @pytest.mark.memtrace("phase(test) <= 80M")
@@ -82,10 +91,6 @@ def broken():
 @pytest.mark.memtrace("phase(test) <= 80M")
 def test_error(broken):
     pass
-
-
-def test_unmarked(shared):
-    assert "LD_PRELOAD" not in os.environ
 
 
 if os.environ.get("WITH_KILLED"):

@@ -68,6 +68,16 @@ class Wheel(harness.Case):
         self.assertEqual(done.stderr, "")
         self.assertIn("of the wheel", done.stdout)
 
+    def test_the_entry_points_are_in_the_package(self):
+        """scripts/release makes the wheel from this file."""
+        with open(os.path.join(harness.ROOT, "pyproject.toml"), encoding="utf-8") as file:
+            text = file.read()
+        found = re.findall(r'^memtrace = "(memtrace[\w.]*)(?::\w+)?"$', text, re.M)
+        self.assertEqual(found, ["memtrace.__main__", "memtrace.pytest_plugin"])
+        for module in found:
+            path = os.path.join(self.site, *module.split("."))
+            self.assertTrue(os.path.isfile(path + ".py") or os.path.isfile(os.path.join(path, "__init__.py")), module)
+
     def test_types(self):
         """What a user's own checker says about a program that uses the package."""
         mypy = harness.existing(os.path.join(harness.CACHE, "lint", "bin", "mypy"), "run scripts/setup")

@@ -7,6 +7,7 @@ import textwrap
 import unittest
 import xml.etree.ElementTree as tree
 
+import cuda_node
 import harness
 
 PROGRAM = harness.program("budgeted_tests.py")
@@ -25,7 +26,7 @@ def outcome_of(case):
 
 
 class Plugin(harness.Case):
-    def pytest(self, *options, status, env=None, path=None):
+    def pytest(self, *options, status, env=None, path=None, node=()):
         """Returns the output of pytest, and the test cases of its JUnit report by name."""
         junit = os.path.join(self.scratch, "junit.xml")
         tests = os.path.join(self.scratch, "tests")
@@ -34,11 +35,12 @@ class Plugin(harness.Case):
         with open(os.path.join(tests, "test_later.py"), "w", encoding="utf-8") as file:
             file.write("def test_later(): pass\n")
         environment = harness.bare_environment(
-            PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTHONPATH=os.pathsep.join([harness.packages("pytest"), os.path.join(harness.ROOT, "python")]),
+            PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
+            PYTHONPATH=os.pathsep.join([harness.packages("pytest"), os.path.join(harness.ROOT, "python")]),
             PATH=path or os.pathsep.join([os.path.dirname(harness.COMMAND), os.environ["PATH"]]),
             PYTEST_DEBUG_TEMPROOT=self.scratch, **(env or {}))
         done = subprocess.run(
-            [harness.torch_python(), "-m", "pytest", "-p", "memtrace.pytest_plugin", "-p", "no:cacheprovider",
+            [*node, harness.torch_python(), "-m", "pytest", "-p", "memtrace.pytest_plugin", "-p", "no:cacheprovider",
              "--strict-markers", "-o", "junit_logging=all", "--junitxml", junit, *options], cwd=tests, env=environment, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=300)
         self.assertEqual(done.returncode, status, done.stdout)
@@ -46,6 +48,11 @@ class Plugin(harness.Case):
             return done.stdout, {}
         cases = tree.parse(junit).getroot().iter("testcase")
         return done.stdout, {case.get("name"): case for case in cases}
+
+    def write(self, name, program):
+        os.makedirs(os.path.join(self.scratch, "tests"))
+        with open(os.path.join(self.scratch, "tests", name), "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(program))
 
     def assert_over(self, case, figure, file="test_budgeted.py"):
         failure = case.find("failure")
@@ -110,14 +117,29 @@ class Plugin(harness.Case):
                 probabilities = torch.softmax(scores, dim=-1)
                 assert len([scores, probabilities, torch.tanh(probabilities) * 2]) == 3
         """
-        os.makedirs(os.path.join(self.scratch, "tests"))
-        with open(os.path.join(self.scratch, "tests", "test_torch.py"), "w", encoding="utf-8") as file:
-            file.write(textwrap.dedent(program))
+        self.write("test_torch.py", program)
         _, cases = self.pytest("--memtrace", "test_torch.py", status=1)
         self.assertEqual(outcome_of(cases["test_scores[65]"]), [])
         failure = cases["test_scores[64]"].find("failure")
         self.assertIn("64.50 MiB in test", failure.text)
         self.assertRegex(failure.text, r"too much\n +\S*test_torch.py:9 test_scores, 32.00 MiB")
+
+    @harness.only_in_long
+    def test_device_memory(self):
+        cuda_node.require()
+        self.write("test_gpu.py", """
+            import pytest, torch
+            @pytest.mark.memtrace("phase(test, cuda:0, tensor) <= 24M")
+            def test_scores():
+                queries = torch.ones(2048, 64, device="cuda")
+                scores = queries @ queries.T # cuBLAS asks PyTorch for its workspace
+                assert torch.softmax(scores, dim=-1).shape == (2048, 2048)
+                print(f"{torch.cuda.max_memory_allocated() / 2**20:.2f} MiB in test")
+        """)
+        _, cases = self.pytest("--memtrace", "test_gpu.py", status=1, node=[cuda_node.NODE])
+        failure, printed = cases["test_scores"].find("failure"), cases["test_scores"].find("system-out").text
+        self.assertIn(re.search(r".* MiB in test", printed)[0], failure.text)
+        self.assertRegex(failure.text, r"too much\n +\S*test_gpu.py:6 test_scores, ")
 
     def test_no_command(self):
         text, _ = self.pytest("--memtrace", status=4, path="/nowhere")

@@ -52,8 +52,9 @@ def _picklable(values: dict[str, Any]) -> dict[str, bytes]:
 def plain_nodeid(item: Any) -> str:
     """Returns the id that a run without workers gives the test: --dist loadgroup appends @GROUP."""
     nodeid: str = item.nodeid
-    grouped = getattr(item.config.option, "loadgroup", False) and item.get_closest_marker("xdist_group")
-    return nodeid.rpartition("@")[0] if grouped else nodeid
+    groups = {str(mark.args[0] if mark.args else mark.kwargs.get("name", "default"))
+              for mark in item.iter_markers("xdist_group")}
+    return nodeid.removesuffix("@" + "_".join(sorted(groups))) if groups else nodeid
 
 
 def _request(item: Any, scratch: str, basetemp: str) -> dict[str, Any]:

@@ -88,7 +88,7 @@ class Plugin(harness.Case):
 
     def test_with_workers(self):
         kept = os.path.join(self.scratch, "kept")
-        text, cases = self.pytest("-p", "xdist.plugin", "-n", "2", "--memtrace", "--memtrace-out", kept, "-k",
+        text, cases = self.pytest("-p", "xdist.plugin", "-n", "2", "--dist", "loadgroup", "--memtrace", "--memtrace-out", kept, "-k",
                                   "sizes or killed or expected_budget or misspelt or unmarked", status=1,
                                   env={"WITH_KILLED": "1"})
         self.assertEqual({name: outcome_of(case) for name, case in cases.items()},

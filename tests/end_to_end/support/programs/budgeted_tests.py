@@ -105,6 +105,7 @@ if os.environ.get("WITH_KILLED"):
     def test_expected_budget():
         assert bytearray(90 * MIB)
 
+    @pytest.mark.xdist_group("misspelt")
     @pytest.mark.memtrace("phase(tset) <= 80M")
     def test_misspelt():
         pass

@@ -1,0 +1,266 @@
+# Purpose: the figures of one cell: takes them from the report of the running kernel, and adds the variables.
+# Imported by cells.py.
+"""What a cell kept, its highest point and what was temporary. The command measures; here lines and variables meet."""
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter, defaultdict
+from typing import Optional
+
+from ..model import Finding, Phase, Row, Snapshot
+from ..trace import Trace
+from ..trace import open as open_trace
+from .variables import Held, Storage
+
+_ROWS = 100  # of what was alive; the rest is one figure
+_LEAST_BLOCK = 1 << 10  # the counts of steps of an optimizer are smaller
+_LEAST = 1 << 16  # bytes of a line that is listed
+_PHASES = {"step": "update"}  # as in the text of the report
+
+
+# Memory, site, role, and the birth, because each row of a listing may be below its least one.
+Key = tuple[str, str, str, str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Level:
+    """A memory during the cell, in bytes."""
+
+    name: str
+    before: int
+    highest: int
+    after: int
+    kept: int
+    temporary: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    bytes: int
+    line: str
+    role: str
+    held_by: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class CellFigures:
+    name: str
+    levels: list[Level]
+    highest_in: str  # "": no phase inside the cell has the cell's highest point
+    kept: list[Line]
+    kept_elsewhere: int  # bytes of libraries, small blocks and lines below the limit
+    temporary: list[Line]
+    variables: list[tuple[str, int]]  # what they hold since this cell
+    let_go: int  # bytes that variables held before the cell and no longer hold
+    unheld: int  # bytes of tensors that the cell kept and no variable holds
+    graphs: list[str]
+    complete: bool
+    findings: list[Finding]
+
+
+@dataclasses.dataclass
+class _Sites:
+    """Bytes and blocks of the rows of a listing."""
+
+    rows: dict[Key, Row]
+    asked: Counter[Key]
+    blocks: Counter[Key]
+    least: int  # bytes of the smallest row of the listing, which has no smaller ones; 0: it has all
+
+
+def _by_site(rows: list[tuple[str, Row]]) -> _Sites:
+    # Rows without a site are sums of what has no row.
+    sizes = [row.bytes for _, row in rows if row.site is not None]
+    least = min(sizes, default=0) if len(rows) >= _ROWS else 0
+    out = _Sites({}, Counter(), Counter(), least)
+    for memory, row in rows:
+        if row.how != "measured":  # an estimate: two of them differ although nothing changed
+            continue
+        site = row.site.id if row.site is not None else ""
+        key = (memory, site, row.role, str(row.born_phase), str(row.born_step))
+        out.rows[key] = row
+        out.asked[key] += row.asked
+        out.blocks[key] += row.blocks
+    return out
+
+
+def line_of(row: Row, files: dict[str, int]) -> str:
+    """Returns the line of the user's code, as `cell 3, line 2` or train.py:48; "" if only libraries have one."""
+    frame = row.site.own if row.site is not None else None
+    if frame is None:
+        return ""
+    if frame.file in files:
+        return f"cell {files[frame.file]}, line {frame.line}"
+    return row.line if frame.own else ""
+
+
+def _report(path: str, cell: str) -> tuple[Trace, Phase, list[Phase]]:
+    """Returns the trace, the phase of the cell, and the phases inside it. By default a report has steps of interest
+    alone: if the cell is not there, it began in another one."""
+    trace = open_trace(path, top=_ROWS)
+    phases = _phases(trace, cell)
+    if not any(len(phase.path) == 1 for phase in phases):
+        snapshots = trace.document["processes"][0]["snapshots"]
+        begun = next((one["step"] for one in snapshots if one["name"] == "before " + cell), None)
+        if isinstance(begun, int):
+            phases += _phases(open_trace(path, top=_ROWS, steps=(begun, begun)), cell)
+    own = [phase for phase in phases if len(phase.path) == 1]
+    if not own:
+        raise LookupError(cell)
+    return trace, own[0], phases
+
+
+def _phases(trace: Trace, cell: str) -> list[Phase]:
+    return [phase for phase in trace.phases if phase.path and phase.path[0] == cell and phase.peak_live is not None]
+
+
+def _levels(phases: list[Phase]) -> list[Level]:
+    out = []
+    for phase in (one for one in phases if len(one.path) == 1):
+        where = "" if phase.memory == "host" else f" on {phase.memory}"
+        tensors = phase.tensor
+        if tensors is not None and (tensors.peak_live or tensors.entry_live):
+            out.append(Level("tensors" + where, tensors.entry_live, tensors.peak_live, tensors.exit_live, tensors.net,
+                             tensors.transient))
+        out.append(Level("allocated" + where, phase.entry_live or 0, phase.peak_live or 0, phase.exit_live or 0,
+                         phase.net or 0, phase.transient or 0))
+    return out
+
+
+def _peak(phase: Phase) -> int:
+    tensors = phase.tensor
+    return tensors.peak_live if tensors is not None and tensors.peak_live else phase.peak_live or 0
+
+
+def _highest_in(own: Phase, phases: list[Phase]) -> Optional[Phase]:
+    """Returns the innermost phase inside the cell whose highest point is that of the cell."""
+    inside = [one for one in phases if len(one.path) > 1 and one.memory == own.memory and _peak(one) == _peak(own)]
+    return max(inside, key=lambda one: len(one.path), default=None)
+
+
+def _phase_name(phase: Phase) -> str:
+    name = "/".join(_PHASES.get(part, part) for part in phase.path[1:])
+    return f"{name} {phase.step}" if isinstance(phase.step, int) else name
+
+
+def _rows_at(snapshots: tuple[Snapshot, ...], name: str) -> list[tuple[str, Row]]:
+    return [(one.memory, row) for one in snapshots if one.name == name for row in one.at]
+
+
+class _Holders:
+    """The variables of blocks, by size and role: the report has no addresses."""
+
+    def __init__(self, storages: list[Storage]) -> None:
+        self._storages = storages
+        self._sums: Counter[tuple[str, str]] = Counter()  # of a variable, by role
+        self._blocks: Counter[tuple[str, str]] = Counter()
+        for storage in storages:
+            if storage.bytes >= _LEAST_BLOCK:
+                self._sums[storage.names[0], storage.role] += storage.bytes
+                self._blocks[storage.names[0], storage.role] += 1
+
+    def of(self, asked: int, blocks: int, role: str) -> list[str]:
+        """Returns the variables that may hold these blocks: several, if they have blocks of the same size."""
+        if blocks <= 0 or asked <= 0:
+            return []
+        found = [one for one in self._storages if one.bytes * blocks == asked]
+        same_role = [one.names[0] for one in found if one.role == role]
+        if found:
+            return same_role or [one.names[0] for one in found]
+        # All blocks of a variable, or an equal share of them, as the first moments of an optimizer.
+        return [name for (name, kind), count in self._blocks.items() if kind in ("", role) and count % blocks == 0
+                and asked * (count // blocks) == self._sums[name, kind]]
+
+
+def _change(key: Key, before: _Sites, after: _Sites, cell: str, line: str) -> int:
+    """Returns by how many bytes the blocks changed. A listing has the largest rows alone: a row that only one of them has
+    may be below the least of the other."""
+    change = after.asked[key] - before.asked[key]
+    if key not in after.rows:
+        return change if before.asked[key] > after.least else 0
+    is_new = after.rows[key].born_phase == cell or line.startswith(cell + ",")
+    return change if key in before.rows or is_new or after.asked[key] > before.least else 0
+
+
+def _kept(before: _Sites, after: _Sites, holders: _Holders, cell: str, files: dict[str, int]) -> list[Line]:
+    bytes_of: Counter[tuple[str, str]] = Counter()
+    names: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for key in {*before.rows, *after.rows}:
+        line = line_of(after.rows.get(key) or before.rows[key], files)
+        change = _change(key, before, after, cell, line) if line else 0
+        if change:
+            bytes_of[line, key[2]] += change
+            names[line, key[2]].update(holders.of(change, after.blocks[key] - before.blocks[key], key[2]))
+    listed = [Line(size, line, role, _joined(names[line, role])) for (line, role), size in bytes_of.items()
+              if abs(size) >= _LEAST]
+    return sorted(listed, key=lambda one: (-abs(one.bytes), one.line))
+
+
+def _joined(names: set[str]) -> str:
+    """Several variables hold blocks of the same size: each of them may be the one."""
+    return " or ".join(sorted(names)[:4]) + (" or more" if len(names) > 4 else "")
+
+
+def _temporary(own: Phase, after: _Sites, files: dict[str, int]) -> list[Line]:
+    """Returns the lines whose blocks were alive at the highest point and not at the end."""
+    tensors = own.tensor
+    rows = tensors.at_peak if tensors is not None and tensors.peak_live else own.at_peak
+    at_peak = _by_site([(own.memory, row) for row in rows])
+    left: Counter[str] = Counter()  # a block that dies has another role than one that stays
+    for key, size in after.asked.items():
+        if key[0] == own.memory:
+            left[key[1]] += size
+    found: Counter[tuple[str, str]] = Counter()
+    for key, size in sorted(at_peak.asked.items()):
+        gone = size - min(size, left[key[1]])
+        left[key[1]] -= size - gone
+        line = line_of(at_peak.rows[key], files) or at_peak.rows[key].line
+        if gone > 0 and line:
+            found[line, key[2]] += gone
+    return sorted((Line(size, line, role) for (line, role), size in found.items() if size >= _LEAST),
+                  key=lambda one: (-one.bytes, one.line))
+
+
+def _variables(new: list[Storage]) -> list[tuple[str, int]]:
+    held: Counter[str] = Counter()
+    for storage in new:
+        held[storage.names[0]] += storage.bytes
+    return [(name, size) for name, size in held.most_common() if size >= _LEAST]
+
+
+def _findings(trace: Trace, phases: list[Phase]) -> list[Finding]:
+    """Returns the findings about a phase of this cell."""
+    inside = {(phase.path[-1], phase.step) for phase in phases}
+    return [one for one in trace.findings if (one.phase, one.step) in inside]
+
+
+def _missing(storages: Held, others: Held) -> list[Storage]:
+    return [storage for key, storage in storages.storages.items() if key not in others.storages]
+
+
+def _unheld(outermost: list[Phase], new: list[Storage], gone: list[Storage]) -> int:
+    """Returns the bytes of tensors that the cell kept and no variable holds."""
+    kept = sum(phase.tensor.net for phase in outermost if phase.tensor is not None)
+    held = sum(one.bytes for one in new if one.is_tensor) - sum(one.bytes for one in gone if one.is_tensor)
+    return max(0, kept - held)
+
+
+def cell_figures(path: str, cell: str, before: Held, after: Held,
+                 files: dict[str, int]) -> tuple[CellFigures, Trace]:
+    """Returns the figures of a cell that has ended, and the trace that they are from. Raises CommandError, or LookupError
+    if the trace lacks the cell."""
+    trace, own, phases = _report(path, cell)
+    outermost = [phase for phase in phases if len(phase.path) == 1]
+    new, gone = _missing(after, before), _missing(before, after)
+    at_begin = _by_site(_rows_at(trace.snapshots, "before " + cell))
+    at_end = _by_site(_rows_at(trace.snapshots, "after " + cell))
+    kept = _kept(at_begin, at_end, _Holders(new), cell, files)
+    highest = _highest_in(own, phases)
+    figures = CellFigures(
+        name=cell, levels=_levels(phases), highest_in="" if highest is None else _phase_name(highest), kept=kept,
+        kept_elsewhere=sum(phase.net or 0 for phase in outermost) - sum(line.bytes for line in kept),
+        temporary=_temporary(own, at_end, files), variables=_variables(new),
+        let_go=sum(one.bytes for one in gone), unheld=_unheld(outermost, new, gone),
+        graphs=[name for name, graph in after.graphs.items() if before.graphs.get(name) != graph],
+        complete=before.complete and after.complete, findings=_findings(trace, phases))
+    return figures, trace

@@ -21,8 +21,11 @@ def main() -> int:
     from memtrace.places import PLACES, beside_package
 
     command = beside_package() or PLACES[0]
+    words = sys.argv[1:]
+    if words[:1] == ["jupyter"]:  # the kernel's Python is this one
+        words[1:1] = ["--python", sys.executable]
     try:
-        os.execv(command, ["memtrace", *sys.argv[1:]])
+        os.execv(command, ["memtrace", *words])
     except OSError as error:
         return _refuse(f"{command}: {error.strerror}; pip install --force-reinstall libmemtrace")
 

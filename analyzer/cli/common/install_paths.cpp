@@ -1,4 +1,4 @@
-// Purpose: finds the libraries that belong to this command.
+// Purpose: finds the libraries and the Python package that belong to this command.
 #include "analyzer/cli/common/install_paths.h"
 
 #include <sys/auxv.h>
@@ -36,6 +36,15 @@ std::string installed_library(const std::string& name) {
 
 std::string expected_library(const std::string& name) {
   return beside("../lib/" + name).string();
+}
+
+std::string installed_package() {
+  std::error_code error;
+  for (const char* folder : {"../lib/memtrace/python", "../.."}) {
+    const fs::path place = beside(folder);
+    if (fs::exists(place / "memtrace" / "notebook" / "__main__.py", error)) return place.string();
+  }
+  return {};
 }
 
 } // namespace memtrace::cli

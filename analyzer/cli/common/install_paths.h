@@ -1,4 +1,4 @@
-// Purpose: finds the libraries that belong to this command.
+// Purpose: finds the libraries and the Python package that belong to this command.
 #pragma once
 
 #include <string>
@@ -10,5 +10,9 @@ namespace memtrace::cli {
 std::string installed_library(const std::string& name);
 // Returns the path where the library should be, for messages.
 std::string expected_library(const std::string& name);
+
+// Returns the folder with the Python package memtrace, or "" if it is not there. Installed:
+// lib/memtrace/python; in the wheel: the folder of packages.
+std::string installed_package();
 
 } // namespace memtrace::cli

@@ -14,6 +14,7 @@
 #include "analyzer/cli/commands/tree_command.h"
 #include "analyzer/cli/doctor/doctor_command.h"
 #include "analyzer/cli/run/env_command.h"
+#include "analyzer/cli/run/jupyter_command.h"
 #include "analyzer/cli/run/run_command.h"
 
 namespace memtrace::cli {
@@ -23,8 +24,8 @@ struct Say {
   std::string text;
 };
 
-using Command =
-    std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, ExplainArguments, PackArguments,
-                 TreeArguments, CheckArguments, ExportArguments, RunArguments, EnvArguments, DoctorArguments>;
+using Command = std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, ExplainArguments,
+                             PackArguments, TreeArguments, CheckArguments, ExportArguments, RunArguments,
+                             EnvArguments, JupyterArguments, DoctorArguments>;
 
 } // namespace memtrace::cli

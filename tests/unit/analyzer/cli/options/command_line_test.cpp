@@ -107,6 +107,15 @@ TEST(Arguments, OfEnvAreTheVariablesOfRun) {
   EXPECT_EQ(std::count(undo.unset.begin(), undo.unset.end(), "MEMTRACE_QUIET"), 1);
 }
 
+TEST(Arguments, OfJupyterAreThePlaceOfAKernelAndTheVariablesOfRun) {
+  const auto kernel = std::get<JupyterArguments>(parsed(
+      {"jupyter", "--python", "a", "install", "--sys-prefix", "--name", "traced", "--python", "b", "-o", "d"}));
+  EXPECT_EQ(kernel.python, "b"); // the wheel gives its own before the user's
+  EXPECT_TRUE(kernel.sys_prefix);
+  EXPECT_EQ(kernel.name, "traced");
+  EXPECT_EQ(kernel.variables, (std::vector<std::pair<std::string, std::string>>{{"MEMTRACE_OUT", "d"}}));
+}
+
 TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
   for (const std::vector<const char*>& arguments :
        std::vector<std::vector<const char*>>{{},
@@ -118,6 +127,9 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
                                              {"diff", "--first-vs-steady", "--format", "html"},
                                              {"report", "a", "b"},
                                              {"report", "--top", "-1"},
+                                             {"jupyter"},
+                                             {"jupyter", "start"},
+                                             {"jupyter", "install", "--user", "--prefix", "p"},
                                              {"run"},
                                              {"run", "--"},
                                              {"run", "python"},

@@ -7,7 +7,7 @@ import dataclasses
 from collections import Counter, defaultdict
 from typing import Optional
 
-from ..model import Finding, Phase, Row, Snapshot
+from ..model import Finding, Levels, Phase, Row, Snapshot
 from ..trace import Trace
 from ..trace import open as open_trace
 from .variables import Held, Storage
@@ -94,29 +94,50 @@ def line_of(row: Row, files: dict[str, int]) -> str:
     return row.line if frame.own else ""
 
 
-def _report(path: str, cell: str) -> tuple[Trace, Phase, list[Phase]]:
-    """Returns the trace, the phase of the cell, and the phases inside it. By default a report has steps of interest
-    alone: if the cell is not there, it began in another one."""
+def _report(path: str, cell: str) -> tuple[Trace, list[Phase], list[Phase]]:
+    """Returns the trace, the phase of the cell in each memory, and the phases inside it. By default a report has steps of
+    interest alone: if the cell is not there, it began in another one."""
     trace = open_trace(path, top=_ROWS)
     phases = _phases(trace, cell)
-    if not any(len(phase.path) == 1 for phase in phases):
+    if not any(phase.path[-1] == cell for phase in phases):
         snapshots = trace.document["processes"][0]["snapshots"]
         begun = next((one["step"] for one in snapshots if one["name"] == "before " + cell), None)
         if isinstance(begun, int):
             phases += _phases(open_trace(path, top=_ROWS, steps=(begun, begun)), cell)
-    own = [phase for phase in phases if len(phase.path) == 1]
-    if not own:
+    whole = [phase for phase in phases if phase.path[-1] == cell]
+    if not whole:
         raise LookupError(cell)
-    return trace, own[0], phases
+    memories = dict.fromkeys(phase.memory for phase in whole)
+    return (trace, [_joined_parts(cell, [one for one in whole if one.memory == memory]) for memory in memories],
+            [phase for phase in phases if phase.path[-1] != cell])
 
 
 def _phases(trace: Trace, cell: str) -> list[Phase]:
-    return [phase for phase in trace.phases if phase.path and phase.path[0] == cell and phase.peak_live is not None]
+    return [phase for phase in trace.phases if cell in phase.path and phase.peak_live is not None]
 
 
-def _levels(phases: list[Phase]) -> list[Level]:
+def _joined_parts(cell: str, parts: list[Phase]) -> Phase:
+    """Returns the whole phase of a cell. It has two parts if `load` began in an earlier cell and ended in this one: the
+    first part is then inside `load`."""
+    parts = sorted(parts, key=lambda one: -one.path.index(cell))
+    first, last, highest = parts[0], parts[-1], max(parts, key=lambda one: one.peak_live or 0)
+    entry, left, peak = first.entry_live or 0, last.exit_live or 0, highest.peak_live or 0
+    tensors = [one.tensor for one in parts if one.tensor is not None]
+    return dataclasses.replace(
+        highest, entry_live=entry, exit_live=left, net=left - entry, transient=peak - max(entry, left),
+        tensor=_joined_levels(tensors) if len(tensors) == len(parts) else highest.tensor)
+
+
+def _joined_levels(parts: list[Levels]) -> Levels:
+    highest = max(parts, key=lambda one: one.peak_live)
+    entry, left = parts[0].entry_live, parts[-1].exit_live
+    return dataclasses.replace(highest, entry_live=entry, exit_live=left, net=left - entry,
+                               transient=highest.peak_live - max(entry, left))
+
+
+def _levels(whole: list[Phase]) -> list[Level]:
     out = []
-    for phase in (one for one in phases if len(one.path) == 1):
+    for phase in whole:
         where = "" if phase.memory == "host" else f" on {phase.memory}"
         tensors = phase.tensor
         if tensors is not None and (tensors.peak_live or tensors.entry_live):
@@ -132,14 +153,14 @@ def _peak(phase: Phase) -> int:
     return tensors.peak_live if tensors is not None and tensors.peak_live else phase.peak_live or 0
 
 
-def _highest_in(own: Phase, phases: list[Phase]) -> Optional[Phase]:
+def _highest_in(own: Phase, inside: list[Phase]) -> Optional[Phase]:
     """Returns the innermost phase inside the cell whose highest point is that of the cell."""
-    inside = [one for one in phases if len(one.path) > 1 and one.memory == own.memory and _peak(one) == _peak(own)]
-    return max(inside, key=lambda one: len(one.path), default=None)
+    found = [one for one in inside if one.memory == own.memory and _peak(one) == _peak(own)]
+    return max(found, key=lambda one: len(one.path), default=None)
 
 
-def _phase_name(phase: Phase) -> str:
-    name = "/".join(_PHASES.get(part, part) for part in phase.path[1:])
+def _phase_name(phase: Phase, cell: str) -> str:
+    name = "/".join(_PHASES.get(part, part) for part in phase.path[phase.path.index(cell) + 1:])
     return f"{name} {phase.step}" if isinstance(phase.step, int) else name
 
 
@@ -228,19 +249,19 @@ def _variables(new: list[Storage]) -> list[tuple[str, int]]:
     return [(name, size) for name, size in held.most_common() if size >= _LEAST]
 
 
-def _findings(trace: Trace, phases: list[Phase]) -> list[Finding]:
+def _findings(trace: Trace, inside: list[Phase]) -> list[Finding]:
     """Returns the findings about a phase of this cell."""
-    inside = {(phase.path[-1], phase.step) for phase in phases}
-    return [one for one in trace.findings if (one.phase, one.step) in inside]
+    known = {(phase.path[-1], phase.step) for phase in inside}
+    return [one for one in trace.findings if (one.phase, one.step) in known]
 
 
 def _missing(storages: Held, others: Held) -> list[Storage]:
     return [storage for key, storage in storages.storages.items() if key not in others.storages]
 
 
-def _unheld(outermost: list[Phase], new: list[Storage], gone: list[Storage]) -> int:
+def _unheld(whole: list[Phase], new: list[Storage], gone: list[Storage]) -> int:
     """Returns the bytes of tensors that the cell kept and no variable holds."""
-    kept = sum(phase.tensor.net for phase in outermost if phase.tensor is not None)
+    kept = sum(phase.tensor.net for phase in whole if phase.tensor is not None)
     held = sum(one.bytes for one in new if one.is_tensor) - sum(one.bytes for one in gone if one.is_tensor)
     return max(0, kept - held)
 
@@ -249,18 +270,18 @@ def cell_figures(path: str, cell: str, before: Held, after: Held,
                  files: dict[str, int]) -> tuple[CellFigures, Trace]:
     """Returns the figures of a cell that has ended, and the trace that they are from. Raises CommandError, or LookupError
     if the trace lacks the cell."""
-    trace, own, phases = _report(path, cell)
-    outermost = [phase for phase in phases if len(phase.path) == 1]
+    trace, whole, inside = _report(path, cell)
+    own = next((phase for phase in whole if phase.memory == "host"), whole[0])
     new, gone = _missing(after, before), _missing(before, after)
     at_begin = _by_site(_rows_at(trace.snapshots, "before " + cell))
     at_end = _by_site(_rows_at(trace.snapshots, "after " + cell))
     kept = _kept(at_begin, at_end, _Holders(new), cell, files)
-    highest = _highest_in(own, phases)
+    highest = _highest_in(own, inside)
     figures = CellFigures(
-        name=cell, levels=_levels(phases), highest_in="" if highest is None else _phase_name(highest), kept=kept,
-        kept_elsewhere=sum(phase.net or 0 for phase in outermost) - sum(line.bytes for line in kept),
+        name=cell, levels=_levels(whole), highest_in="" if highest is None else _phase_name(highest, cell), kept=kept,
+        kept_elsewhere=sum(phase.net or 0 for phase in whole) - sum(line.bytes for line in kept),
         temporary=_temporary(own, at_end, files), variables=_variables(new),
-        let_go=sum(one.bytes for one in gone), unheld=_unheld(outermost, new, gone),
+        let_go=sum(one.bytes for one in gone), unheld=_unheld(whole, new, gone),
         graphs=[name for name, graph in after.graphs.items() if before.graphs.get(name) != graph],
-        complete=before.complete and after.complete, findings=_findings(trace, phases))
+        complete=before.complete and after.complete, findings=_findings(trace, inside))
     return figures, trace

@@ -1,0 +1,159 @@
+"""Purpose: notebooks: the kernel of `memtrace jupyter install`, its phases, and what %%memtrace shows. Each notebook is
+executed by nbclient. Truth: sizes of tensors and arrays by hand; a kernel without memtrace."""
+import html
+import json
+import os
+import re
+import subprocess
+import unittest
+
+import harness
+import python_package
+
+RUNNER = harness.program("notebook_kernel.py")
+
+# MiB, by hand: a 16, b 3 x 4, c 16 and gone, n 8.
+CELLS = ["import numpy, torch\ntorch.set_num_threads(1)",
+         "%%memtrace\n"
+         "a = torch.ones(4 << 20)\n"
+         "b = [torch.ones(1 << 20) for _ in range(3)]\n"
+         "c = a + 1; del c\n"
+         "n = numpy.ones(1 << 20)\n"
+         "a.numel()",
+         # Two blocks of one size at two lines; a cycle that no variable holds; a variable with HTML in its role.
+         "%%memtrace --page\n"
+         "import gc; gc.disable()\n"
+         "def lose():\n"
+         "    things = [torch.ones(2 << 20)]; things.append(things)\n"
+         "lose()\n"
+         "a = None",
+         "%%memtrace\n"
+         "%%time\n"
+         "model = torch.nn.Linear(1024, 1024, bias=False)\n"
+         "raise ValueError('<b>')",
+         "%%memtrace --pages\n1",
+         "torch.ones(1 << 20)"]
+
+
+def text_of(outputs):
+    return "\n".join(one["text"] if one["output_type"] == "stream" else "\n".join(one["traceback"])
+                     if one["output_type"] == "error" else one["data"]["text/plain"] for one in outputs)
+
+
+def shown(outputs):
+    """Returns the text and the HTML of what %%memtrace displayed."""
+    [data] = [one["data"] for one in outputs if one["output_type"] == "display_data"]
+    return data["text/plain"], data["text/html"]
+
+
+def rows_of(text, title):
+    """Returns the rows of a table of the text, each as its words."""
+    lines = text.partition(title)[2].split("\n\n")[0].splitlines()[2:]
+    return [re.split(r"\s{2,}", line.strip()) for line in lines]
+
+
+class Notebook(harness.Case):
+    def environment_of_jupyter(self, **more):
+        more["JUPYTER_PATH"] = os.path.join(self.scratch, "prefix", "share", "jupyter")
+        for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
+            more[name] = os.path.join(self.scratch, name.lower())
+        return python_package.environment(harness.packages("notebook"), **more)
+
+    def install(self, *options, status=0):
+        done = subprocess.run(
+            [harness.COMMAND, "jupyter", "install", "--python", harness.torch_python(), *options], text=True,
+            env=self.environment_of_jupyter(), stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stdout if status == 0 else done.stderr
+
+    def install_kernel(self):
+        self.install("--prefix", os.path.join(self.scratch, "prefix"), "-o", self.out)
+
+    def kernel(self, what, *arguments):
+        done = self.run_in("notebook", [harness.torch_python(), "-W", "ignore", RUNNER, what, *arguments],
+                           self.environment_of_jupyter())
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        return json.loads(done.stdout)
+
+    def execute(self, cells, kernel="memtrace"):
+        path = os.path.join(self.scratch, "cells.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(cells, file)
+        return self.kernel("run", kernel, path)
+
+    def test_a_cell_shows_what_it_did(self):
+        self.install_kernel()
+        outputs = self.execute(CELLS)
+        self.assertEqual(outputs[0], [])  # nothing is printed
+        text, page = shown(outputs[1])
+        self.assertEqual(rows_of(text, "cell 2, MiB")[0],
+                         ["tensors", "0.00", "44.00", "28.00", "28.00", "16.00"])
+        # The lines count from the first one of the cell, as in a traceback of IPython.
+        self.assertEqual(rows_of(text, "Kept by the cell")[:3],
+                         [["16.00", "cell 2, line 2", "a"], ["12.00", "cell 2, line 3", "b"],
+                          ["8.00", "cell 2, line 5", "n"]])
+        self.assertEqual(rows_of(text, "Temporary"), [["16.00", "cell 2, line 4"]])
+        self.assertEqual(rows_of(text, "Held by variables"), [["16.00", "a"], ["12.00", "b"], ["8.00", "n"]])
+        self.assertNotIn("No variable holds", text)
+        for figure in ("<td>44.00</td>", "<td>cell 2, line 3</td>", "<caption>memtrace: cell 2, MiB</caption>"):
+            self.assertIn(figure, page)
+        self.assertNotIn("<iframe", page)
+        self.assertEqual(outputs[1][0]["data"]["text/plain"], str(4 << 20))  # the last expression
+
+        text, page = shown(outputs[2])
+        self.assertEqual(rows_of(text, "Kept by the cell")[:2],
+                         [["-16.00", "cell 2, line 2"], ["8.00", "cell 3, line 4"]])
+        self.assertIn("Variables no longer hold 16.00 MiB", text)
+        self.assertIn("No variable holds 8.00 MiB of the tensors that the cell kept", text)
+        inside = html.unescape(page.partition('srcdoc="')[2].partition('"')[0])
+        self.assertIn("<!doctype html>", inside[:100].lower())
+
+        text, page = shown(outputs[3])  # the cell fails, below another magic
+        self.assertIn("ValueError", text_of(outputs[3]))
+        self.assertIn(["4.00", "model"], rows_of(text, "Held by variables"))
+        self.assertIn("no option '--pages'", text_of(outputs[4]))
+
+        process = self.only_process(self.report())
+        # `load` begins with the first module, and lasts until the first forward pass.
+        names = [name for row in process["phases"] if row["memory"] == "host" for name in row["path"]]
+        for number in range(1, 7):
+            self.assertIn(f"cell {number}", names)
+        self.assertEqual(process["end"]["how"], "exit")
+
+    def test_interrupts_restarts_and_children_are_as_without(self):
+        self.install_kernel()
+        bare = os.path.join(self.scratch, "prefix", "share", "jupyter", "kernels", "bare")
+        os.makedirs(bare)
+        with open(os.path.join(bare, "kernel.json"), "w", encoding="utf-8") as file:
+            json.dump({"argv": [harness.torch_python(), "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+                       "display_name": "bare", "language": "python"}, file)
+        traced = self.kernel("control", "memtrace")
+        self.assertEqual(traced, self.kernel("control", "bare"))
+        self.assertEqual(traced, [["KeyboardInterrupt", "waits\n"], ["ok", "1\n"], ["ZeroDivisionError", ""],
+                                  ["ok", "b'42\\n'\n"], ["ok", "True\n"], ["NameError", ""], ["ok", "2\n"]])
+        phases = [row["path"] for path in self.trace_files() for process in self.report(path=path)["processes"]
+                  for row in process["phases"]]
+        self.assertIn(["cell 5"], phases)
+
+        # A kernel without the preload says so, once at %load_ext and in each cell that asks.
+        loaded, asked = self.execute(["%load_ext memtrace.notebook", "%%memtrace\nprint(1)"], "bare")
+        text, page = shown(asked)
+        for said in (text_of(loaded), text, html.unescape(page)):
+            self.assertIn("memtrace does not record this kernel", said)
+            self.assertIn("memtrace jupyter install", said)
+        self.assertIn("1\n", [one.get("text") for one in asked])
+
+    def test_install_refuses_in_one_line(self):
+        harness.packages("notebook")
+        file = os.path.join(self.scratch, "file")
+        with open(file, "w", encoding="utf-8"):
+            pass
+        for options, said in ((["--name", "a b"], "--name a b"), (["--prefix", file], file),
+                              (["--python", os.path.join(self.scratch, "none")], "No such file")):
+            line = self.install(*options, status=2)
+            self.assertIn(said, line)
+            self.assertEqual(line.count("\n"), 1, line)
+
+
+if __name__ == "__main__":
+    unittest.main()

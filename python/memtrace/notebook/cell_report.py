@@ -11,7 +11,7 @@ from .figures import CellFigures, Line
 
 _MIB = 1 << 20
 _MOST = 8  # rows of a table
-_LEAST_UNHELD = 1 << 16
+_LEAST = 1 << 16  # bytes that a table or a sentence is for
 
 
 def _mib(value: int) -> str:
@@ -55,9 +55,9 @@ class CellReport:
         tables: list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]] = [
             (f"memtrace: {figures.name}, MiB", ("", "before", "highest", "after", "kept", "temporary"), levels),
             ("Kept by the cell, MiB", ("kept", "line", "role", "held by"), kept)]
-        if figures.temporary:
+        if figures.temporary and figures.levels[0].temporary >= _LEAST:
             temporary = [row[:3] for row in _first_rows(figures.temporary)]
-            tables.append(("Temporary at the highest point, MiB", ("bytes", "line", "role"), temporary))
+            tables.append(("At the highest point and not after, MiB", ("bytes", "line", "role"), temporary))
         if figures.variables:
             variables: list[tuple[str, ...]] = [(_mib(size), name) for name, size in figures.variables[:_MOST]]
             tables.append(("Held by variables since this cell, MiB", ("bytes", "variable"), variables))
@@ -68,15 +68,16 @@ class CellReport:
         notes = []
         if figures.highest_in:
             notes.append(f"The highest point is in {figures.highest_in}.")
-        if figures.let_go >= _LEAST_UNHELD:
+        if figures.let_go >= _LEAST:
             notes.append(f"Variables no longer hold {_mib(figures.let_go)} MiB that they held before the cell.")
         if not figures.complete:
             notes.append("The variables hold too many objects to look at all of them, so some holders are missing.")
-        elif figures.unheld >= _LEAST_UNHELD:
+        elif figures.unheld >= _LEAST:
             notes.append(f"No variable holds {_mib(figures.unheld)} MiB of the tensors that the cell kept: "
                          f"{self._unheld_reason()}.")
         for finding in figures.findings:
-            notes.append(f"{finding.title}. {finding.remedy}" if finding.remedy else finding.title)
+            remedy = f" To change it: {finding.remedy}." if finding.remedy else ""
+            notes.append(f"Finding {finding.id}: {finding.title}.{remedy}")
         return notes
 
     def _unheld_reason(self) -> str:

@@ -35,6 +35,24 @@ CELLS = ["import numpy, torch\ntorch.set_num_threads(1)",
          "torch.ones(1 << 20)"]
 
 
+# A fine-tune of a small Falcon, each part run by itself.
+FALCON = ["import torch\n"
+          "from transformers import FalconConfig, FalconForCausalLM\n"
+          "torch.manual_seed(0); torch.set_num_threads(1)",
+          "%%memtrace\n"
+          "config = FalconConfig(vocab_size=16384, hidden_size=768, num_hidden_layers=8, num_attention_heads=12,\n"
+          "                      multi_query=True, parallel_attn=True, bias=False, alibi=False, use_cache=False)\n"
+          "model = FalconForCausalLM(config)",
+          "optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, foreach=True)",
+          "%%memtrace\n"
+          "ids = torch.randint(0, config.vocab_size, (2, 256))\n"
+          "loss = model(input_ids=ids, labels=ids).loss",
+          "%%memtrace\nloss.backward()",
+          "%%memtrace\noptimizer.step()",
+          "%%memtrace\noptimizer.zero_grad(set_to_none=True)",
+          "round(sum(p.nbytes for p in model.parameters()) / 2**20, 2)"]
+
+
 def text_of(outputs):
     return "\n".join(one["text"] if one["output_type"] == "stream" else "\n".join(one["traceback"])
                      if one["output_type"] == "error" else one["data"]["text/plain"] for one in outputs)
@@ -50,6 +68,13 @@ def rows_of(text, title):
     """Returns the rows of a table of the text, each as its words."""
     lines = text.partition(title)[2].split("\n\n")[0].splitlines()[2:]
     return [re.split(r"\s{2,}", line.strip()) for line in lines]
+
+
+def figures_of(text):
+    """Returns the figures of tensors, by the names of the columns."""
+    words = rows_of(text, "memtrace: ")[0]
+    return dict(zip(("before", "highest", "after", "kept", "temporary"), (float(word.replace(",", ""))
+                                                                         for word in words[1:])))
 
 
 class Notebook(harness.Case):
@@ -92,7 +117,7 @@ class Notebook(harness.Case):
         self.assertEqual(rows_of(text, "Kept by the cell")[:3],
                          [["16.00", "cell 2, line 2", "a"], ["12.00", "cell 2, line 3", "b"],
                           ["8.00", "cell 2, line 5", "n"]])
-        self.assertEqual(rows_of(text, "Temporary"), [["16.00", "cell 2, line 4"]])
+        self.assertEqual(rows_of(text, "At the highest point"), [["16.00", "cell 2, line 4"]])
         self.assertEqual(rows_of(text, "Held by variables"), [["16.00", "a"], ["12.00", "b"], ["8.00", "n"]])
         self.assertNotIn("No variable holds", text)
         for figure in ("<td>44.00</td>", "<td>cell 2, line 3</td>", "<caption>memtrace: cell 2, MiB</caption>"):
@@ -142,6 +167,26 @@ class Notebook(harness.Case):
             self.assertIn("memtrace does not record this kernel", said)
             self.assertIn("memtrace jupyter install", said)
         self.assertIn("1\n", [one.get("text") for one in asked])
+
+    @harness.only_in_long
+    def test_the_optimizers_cell_of_a_fine_tune(self):
+        self.install_kernel()
+        parts = self.execute(FALCON)
+        # P is counted by PyTorch. AdamW keeps two states of the size of the parameters. foreach needs P more.
+        p = float(text_of(parts[-1]))
+        made, _, backward, update, zero = [shown(parts[number])[0] for number in (1, 3, 4, 5, 6)]
+        self.assertEqual(figures_of(made)["kept"], p)
+        self.assertEqual(figures_of(update), {**figures_of(update), "temporary": p})
+        self.assertAlmostEqual(figures_of(update)["kept"], 2 * p, delta=0.02)
+        self.assertAlmostEqual(figures_of(zero)["kept"], -p, delta=0.02)
+        self.assertIn(["model"], [row[-1:] for row in rows_of(backward, "Kept by the cell")])
+        self.assertEqual(rows_of(update, "Kept by the cell")[0][1:], ["cell 6, line 2", "optimizer_state", "optimizer"])
+        self.assertEqual(rows_of(update, "At the highest point")[0][1:], ["cell 6, line 2", "temporary"])
+        self.assertIn("The highest point is in update 0.", update)
+        self.assertIn("Finding foreach-temporaries:", update)
+        self.assertIn("fused=True", update)
+        for part in (made, backward, zero):
+            self.assertNotIn("foreach-temporaries", part)
 
     def test_install_refuses_in_one_line(self):
         harness.packages("notebook")

@@ -15,7 +15,8 @@ _LEAST = 1 << 16  # bytes that a table or a sentence is for
 
 
 def _mib(value: int) -> str:
-    return f"{value / _MIB:,.2f}"
+    text = f"{value / _MIB:,.2f}"
+    return "0.00" if text == "-0.00" else text
 
 
 class Unrecorded:

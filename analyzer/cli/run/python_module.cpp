@@ -1,0 +1,40 @@
+// Purpose: commands that are modules of the Python package memtrace.
+#include "analyzer/cli/run/python_module.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "analyzer/cli/common/install_paths.h"
+#include "analyzer/job/usage_error.h"
+
+namespace memtrace::cli {
+namespace {
+
+// The package of this installation may be none that its Python has.
+void add_package_to_path() {
+  const std::string folder = installed_package();
+  if (folder.empty()) return;
+  const char* const before = std::getenv("PYTHONPATH");
+  const std::string list = before != nullptr && *before != '\0' ? folder + ":" + before : folder;
+  ::setenv("PYTHONPATH", list.c_str(), 1);
+}
+
+} // namespace
+
+void become_python_module(const std::string& python, const std::string& module,
+                          const std::vector<std::string>& words, const std::string& way_out) {
+  std::vector<std::string> all = {python, "-m", module};
+  all.insert(all.end(), words.begin(), words.end());
+  std::vector<char*> argv;
+  for (std::string& word : all) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  add_package_to_path();
+  ::unsetenv("LD_PRELOAD");
+  ::execvp(argv[0], argv.data());
+  throw report::UsageError(python + ": " + std::strerror(errno) + "; " + way_out);
+}
+
+} // namespace memtrace::cli

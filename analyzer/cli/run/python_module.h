@@ -1,0 +1,14 @@
+// Purpose: commands that are modules of the Python package memtrace.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace memtrace::cli {
+
+// Becomes `python -m module words...`, not recorded, with the package of this installation on its path. Throws
+// UsageError, which ends with `way_out`, if there is no such Python.
+[[noreturn]] void become_python_module(const std::string& python, const std::string& module,
+                                       const std::vector<std::string>& words, const std::string& way_out);
+
+} // namespace memtrace::cli

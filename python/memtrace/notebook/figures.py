@@ -153,6 +153,10 @@ def _peak(phase: Phase) -> int:
     return tensors.peak_live if tensors is not None and tensors.peak_live else phase.peak_live or 0
 
 
+def _tensors_at_most(phase: Phase) -> int:
+    return phase.tensor.peak_live if phase.tensor is not None else 0
+
+
 def _highest_in(own: Phase, inside: list[Phase]) -> Optional[Phase]:
     """Returns the innermost phase inside the cell whose highest point is that of the cell."""
     found = [one for one in inside if one.memory == own.memory and _peak(one) == _peak(own)]
@@ -271,7 +275,8 @@ def cell_figures(path: str, cell: str, before: Held, after: Held,
     """Returns the figures of a cell that has ended, and the trace that they are from. Raises CommandError, or LookupError
     if the trace lacks the cell."""
     trace, whole, inside = _report(path, cell)
-    own = next((phase for phase in whole if phase.memory == "host"), whole[0])
+    whole.sort(key=_tensors_at_most, reverse=True)  # a model on a GPU: its memory leads
+    own = whole[0]
     new, gone = _missing(after, before), _missing(before, after)
     at_begin = _by_site(_rows_at(trace.snapshots, "before " + cell))
     at_end = _by_site(_rows_at(trace.snapshots, "after " + cell))

@@ -20,7 +20,7 @@ CELLS = ["import numpy, torch\ntorch.set_num_threads(1)",
          "c = a + 1; del c\n"
          "n = numpy.ones(1 << 20)\n"
          "a.numel()",
-         # Two blocks of one size at two lines; a cycle that no variable holds; a variable with HTML in its role.
+         # A cycle that no variable holds.
          "%%memtrace --page\n"
          "import gc; gc.disable()\n"
          "def lose():\n"
@@ -29,7 +29,9 @@ CELLS = ["import numpy, torch\ntorch.set_num_threads(1)",
          "a = None",
          "%%memtrace\n"
          "%%time\n"
-         "model = torch.nn.Linear(1024, 1024, bias=False)\n"
+         "import memtrace\n"
+         "with memtrace.phase('<i>make'):\n"
+         "    model = torch.nn.Linear(1024, 1024, bias=False)\n"
          "raise ValueError('<b>')",
          "%%memtrace --pages\n1",
          "torch.ones(1 << 20)"]
@@ -136,6 +138,8 @@ class Notebook(harness.Case):
         text, page = shown(outputs[3])  # the cell fails, below another magic
         self.assertIn("ValueError", text_of(outputs[3]))
         self.assertIn(["4.00", "model"], rows_of(text, "Held by variables"))
+        self.assertIn("The highest point is in <i>make", text)
+        self.assertIn("The highest point is in &lt;i&gt;make", page)
         self.assertIn("no option '--pages'", text_of(outputs[4]))
 
         process = self.only_process(self.report())

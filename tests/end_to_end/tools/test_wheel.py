@@ -1,5 +1,6 @@
 """Purpose: tests the files of the wheel, in the folders that pip gives them. tests/wheel/try_roots.py tests the wheel."""
 import glob
+import json
 import os
 import re
 import shutil
@@ -45,6 +46,17 @@ class Wheel(harness.Case):
                            LD_PRELOAD=os.path.join(self.package, "lib", "libmemtrace.so"))
         self.assertEqual((done.returncode, done.stdout), (0, "True\n"), done.stderr)
         self.assertIn("of the wheel", self.phases())
+
+    def test_the_kernel_of_a_notebook(self):
+        prefix = os.path.join(self.scratch, "prefix")
+        done = self.run_in("traced", [harness.torch_python(), "-m", "memtrace", "jupyter", "install", "--prefix", prefix],
+                           harness.bare_environment(PYTHONPATH=self.site + os.pathsep + harness.packages("notebook")),
+                           text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(os.path.join(prefix, "share", "jupyter", "kernels", "memtrace", "kernel.json"), encoding="utf-8") as file:
+            kernel = json.load(file)
+        self.assertEqual(kernel["argv"][0], harness.torch_python())
+        self.assertEqual(kernel["env"]["LD_PRELOAD"], os.path.join(self.package, "lib", "libmemtrace.so"))
 
     def test_the_package_of_another_project(self):
         """The program gets what it installed. The report and the command say so."""

@@ -8,6 +8,7 @@ deepspeed=$cache/deepspeed
 accelerate=$cache/accelerate
 datasets=$cache/datasets
 peft=$cache/peft
+mcp=$cache/mcp # the server and the client of memtrace mcp
 notebook=$cache/notebook # Jupyter's kernel of Python, and the client that runs notebooks
 polars=$cache/polars
 quantised=$cache/quantised # packages that pack parameters into fewer bits

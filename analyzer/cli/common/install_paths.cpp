@@ -38,6 +38,10 @@ std::string expected_library(const std::string& name) {
   return beside("../lib/" + name).string();
 }
 
+std::string command_file() {
+  return own_file().string();
+}
+
 std::string installed_package() {
   std::error_code error;
   for (const char* folder : {"../lib/memtrace/python", "../.."}) {

@@ -11,6 +11,9 @@ std::string installed_library(const std::string& name);
 // Returns the path where the library should be, for messages.
 std::string expected_library(const std::string& name);
 
+// Returns the file of this command.
+std::string command_file();
+
 // Returns the folder with the Python package memtrace, or "" if it is not there. Installed:
 // lib/memtrace/python; in the wheel: the folder of packages.
 std::string installed_package();

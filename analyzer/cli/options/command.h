@@ -15,6 +15,7 @@
 #include "analyzer/cli/doctor/doctor_command.h"
 #include "analyzer/cli/run/env_command.h"
 #include "analyzer/cli/run/jupyter_command.h"
+#include "analyzer/cli/run/mcp_command.h"
 #include "analyzer/cli/run/run_command.h"
 
 namespace memtrace::cli {
@@ -26,6 +27,6 @@ struct Say {
 
 using Command = std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, ExplainArguments,
                              PackArguments, TreeArguments, CheckArguments, ExportArguments, RunArguments,
-                             EnvArguments, JupyterArguments, DoctorArguments>;
+                             EnvArguments, JupyterArguments, McpArguments, DoctorArguments>;
 
 } // namespace memtrace::cli

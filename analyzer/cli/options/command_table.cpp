@@ -36,6 +36,7 @@ std::unique_ptr<CLI::App> command_table(const std::vector<std::string>& traced,
   add_run(*app, traced, keep);
   add_env(*app, keep);
   add_jupyter(*app, keep);
+  add_mcp(*app, keep);
   add_doctor(*app, keep);
   return app;
 }

@@ -17,6 +17,7 @@
 #include "analyzer/cli/doctor/doctor_command.h"
 #include "analyzer/cli/run/env_command.h"
 #include "analyzer/cli/run/jupyter_command.h"
+#include "analyzer/cli/run/mcp_command.h"
 #include "analyzer/cli/run/run_command.h"
 
 namespace CLI {
@@ -35,6 +36,7 @@ void add_export(CLI::App& app, const std::function<void(const ExportArguments&)>
 void add_pack(CLI::App& app, const std::function<void(const PackArguments&)>& parsed);
 void add_env(CLI::App& app, const std::function<void(const EnvArguments&)>& parsed);
 void add_jupyter(CLI::App& app, const std::function<void(const JupyterArguments&)>& parsed);
+void add_mcp(CLI::App& app, const std::function<void(const McpArguments&)>& parsed);
 void add_doctor(CLI::App& app, const std::function<void(const DoctorArguments&)>& parsed);
 // `command`: the words after "--".
 void add_run(CLI::App& app, const std::vector<std::string>& command,

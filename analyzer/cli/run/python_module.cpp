@@ -24,17 +24,14 @@ void add_package_to_path() {
 
 } // namespace
 
-void become_python_module(const std::string& python, const std::string& module,
-                          const std::vector<std::string>& words, const std::string& way_out) {
-  std::vector<std::string> all = {python, "-m", module};
-  all.insert(all.end(), words.begin(), words.end());
+void become_python(std::vector<std::string> words, const std::string& way_out) {
   std::vector<char*> argv;
-  for (std::string& word : all) argv.push_back(word.data());
+  for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   add_package_to_path();
   ::unsetenv("LD_PRELOAD");
   ::execvp(argv[0], argv.data());
-  throw report::UsageError(python + ": " + std::strerror(errno) + "; " + way_out);
+  throw report::UsageError(words.front() + ": " + std::strerror(errno) + "; " + way_out);
 }
 
 } // namespace memtrace::cli

@@ -6,9 +6,8 @@
 
 namespace memtrace::cli {
 
-// Becomes `python -m module words...`, not recorded, with the package of this installation on its path. Throws
-// UsageError, which ends with `way_out`, if there is no such Python.
-[[noreturn]] void become_python_module(const std::string& python, const std::string& module,
-                                       const std::vector<std::string>& words, const std::string& way_out);
+// Becomes `words`, the command line of a Python, not recorded, with the package of this installation on its
+// path. Throws UsageError, which ends with `way_out`, if there is no such Python.
+[[noreturn]] void become_python(std::vector<std::string> words, const std::string& way_out);
 
 } // namespace memtrace::cli

@@ -22,7 +22,7 @@ def train_step(batch):
     logits.mean().backward()
     optimizer.step(); optimizer.zero_grad()
     outputs.append(logits)
-for step in range(8):
+for step in range(16):
     train_step(torch.randn(4, 128, 32))
 """
 LEAK_LINE, LEAK_BYTES = 7, 4 * 128 * 8192 * 4
@@ -100,8 +100,8 @@ class Mcp(harness.Case):
         self.assertTrue(leak["line"].endswith(f"/leak.py:{LEAK_LINE}"), leak)
         self.assertAlmostEqual(leak["bytes"], LEAK_BYTES, delta=0.01 * LEAK_BYTES)
         rows = [row for row in alive["rows"] if row.get("site") == leak["site"]]
-        # Before step 6 six steps left their logits, and step 6 makes one.
-        self.assertEqual(sum(row["asked"] for row in rows), 7 * LEAK_BYTES)
+        # Six steps left their logits, and step 6 makes one, from the output of `body` at the same line.
+        self.assertEqual(sum(row["asked"] for row in rows), 7 * LEAK_BYTES + 4 * 128 * 32 * 4)
         changed = max(steps["rows"], key=lambda row: row["change"])
         self.assertTrue(changed["line"].endswith(f"/leak.py:{LEAK_LINE}"), changed)
         self.assertAlmostEqual(changed["change"], 4 * LEAK_BYTES, delta=0.01 * LEAK_BYTES)

@@ -116,6 +116,12 @@ TEST(Arguments, OfJupyterAreThePlaceOfAKernelAndTheVariablesOfRun) {
   EXPECT_EQ(kernel.variables, (std::vector<std::pair<std::string, std::string>>{{"MEMTRACE_OUT", "d"}}));
 }
 
+TEST(Arguments, OfMcpAreDirectoriesAndThePython) {
+  const auto server = std::get<McpArguments>(parsed({"mcp", "--python", "a", "x", "--python", "b", "y"}));
+  EXPECT_EQ(server.python, "b"); // the wheel gives its own before the user's
+  EXPECT_EQ(server.directories, (std::vector<std::string>{"x", "y"}));
+}
+
 TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
   for (const std::vector<const char*>& arguments :
        std::vector<std::vector<const char*>>{{},

@@ -146,6 +146,7 @@ class Mcp(harness.Case):
     def test_hostile_names_are_refused(self):
         self.record("good", ["-c", "kept = bytearray(48 << 20)"])
         outside = os.path.join(self.scratch, "secret")
+        trace = os.path.basename(self.trace_files()[0])  # one that can be read: only the server refuses it
         shutil.copytree(os.path.join(self.root, "good"), outside)
         os.symlink(outside, os.path.join(self.root, "link"))
         bad = os.path.join(self.root, "mixed")
@@ -157,7 +158,7 @@ class Mcp(harness.Case):
         os.mkfifo(os.path.join(self.root, "f.memtrace"))
         with open(os.path.join(self.root, "huge.memtrace"), "wb") as file:
             file.truncate(5 << 30)
-        names = ("../secret", "good/../../secret", outside, "/etc/passwd", "link", "link/job", "mixed", "-o", "--help",
+        names = ("../secret", "good/../../secret", outside, "/etc/passwd", "link", "link/" + trace, os.path.join(outside, trace), "good/../../secret/" + trace, "mixed", "-o", "--help",
                  "good\0", "good\nx", "s.memtrace", "f.memtrace", "huge.memtrace", "", "x" * 5000, "absent", "/proc/self/mem",
                  self.root + "x", "\ud800")
         calls = [(tool, {argument: name}) for name in names[:-1] for tool, argument in (("report", "trace"), ("diff", "a"))]

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import tempfile
+import threading
 from typing import Any
 
 from ..command import CommandError, find_command
@@ -51,10 +52,14 @@ class Documents:
     def __init__(self, paths: TracePaths) -> None:
         self.paths = paths
         self._kept: dict[tuple[Any, ...], Document] = {}
+        self._one_at_a_time = threading.Lock()  # the SDK runs tools in threads; one analysis may take all memory
 
     def of(self, command: str, traces: list[str], *options: str) -> Document:
         """Returns the document of `memtrace COMMAND TRACE... OPTIONS`. The traces are names of list_traces."""
-        found = [self.paths.resolve(trace) for trace in traces]
+        with self._one_at_a_time:
+            return self._document(command, [self.paths.resolve(trace) for trace in traces], options)
+
+    def _document(self, command: str, found: list[str], options: tuple[str, ...]) -> Document:
         key = (command, options, *((path, self.paths.signature(path)) for path in found))
         if key not in self._kept:
             document: Document = json.loads(_text_of([command, *options, "--format", "json", *found]))

@@ -24,12 +24,15 @@ Json parsed(const std::string& path) {
   return Json::parse(*text, nullptr, false);
 }
 
-class Expressions {
+class BaselineBudgets {
  public:
-  explicit Expressions(const Json& old, double tolerance) : old_(old), tolerance_(tolerance) {}
+  explicit BaselineBudgets(const Json& old, double tolerance) : old_(old), tolerance_(tolerance) {}
 
   void add(MemoryBudget budget) {
-    if (!seen_.insert(expression_of(budget)).second || out_.size() == kMostBudgets) return;
+    if (!seen_.insert(expression_of(budget)).second) return;
+    if (out_.size() == kMostBudgets)
+      throw report::UsageError(
+          fmt::format("the baseline has more than {} figures; write it without --all-steps", kMostBudgets));
     const Measured was = measure(old_, budget);
     if (!was.known) return;
     const auto more = static_cast<std::int64_t>(static_cast<double>(was.figure) * tolerance_);
@@ -57,10 +60,10 @@ MemoryBudget of(Quantity quantity, const Json& row, std::string phase, std::stri
   return out;
 }
 
-void add_process(const Json& process, Expressions& all) {
+void add_process(const Json& process, BaselineBudgets& all) {
   for (const Json& peak : member(process, "peaks")) {
     const std::string measure = text_of(member(peak, "measure"));
-    // What the kernel and the card tell depends on the machine.
+    // The figures of the kernel and of the GPU depend on the machine.
     if (measure == "live" || measure == "tensor" || measure == "reserved")
       all.add(of(Quantity::peak, peak, "", measure));
     if (measure == "live") all.add(of(Quantity::leak, peak, "", measure));
@@ -85,7 +88,7 @@ Json read_report(const std::string& path) {
 } // namespace
 
 std::vector<MemoryBudget> budgets_of(const Json& old, double tolerance) {
-  Expressions all(old, tolerance);
+  BaselineBudgets all(old, tolerance);
   for (const Json& process : member(old, "processes")) add_process(process, all);
   return std::move(all).take();
 }

@@ -125,7 +125,8 @@ Measured leak_in(const Json& process, const MemoryBudget& budget) {
     if (member(finding, "memory") != budget.memory) continue;
     const std::int64_t bytes = number_of(member(finding, "bytes"));
     out.figure += bytes;
-    out.place = id == "leak-per-step" ? "each step" : "each event";
+    const std::string each = id == "leak-per-step" ? "each step" : "each event";
+    out.place = out.place.empty() || out.place == each ? each : "each step and event";
     holders.add(member(finding, "site"), bytes);
   }
   out.holders = std::move(holders).largest();

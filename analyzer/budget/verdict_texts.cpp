@@ -59,9 +59,13 @@ std::string verdicts_text(const BudgetVerdicts& verdicts, const report::Screen& 
     for (const Holder& holder : one.measured.holders)
       lines.plain(report::printable("        " + holder_in_words(one.budget, holder)));
   }
-  lines.plain(kept == verdicts.size()
-                  ? fmt::format("All {} budgets are kept.", kept)
-                  : fmt::format("{} of {} budgets are broken.", verdicts.size() - kept, verdicts.size()));
+  const std::size_t all = verdicts.size(), broken = all - kept;
+  if (all == 1)
+    lines.plain(broken == 0 ? "The budget is kept." : "The budget is broken.");
+  else if (broken == 0)
+    lines.plain(fmt::format("All {} budgets are kept.", all));
+  else
+    lines.plain(fmt::format("{} of {} budgets {} broken.", broken, all, broken == 1 ? "is" : "are"));
   return lines.take();
 }
 

@@ -7,7 +7,7 @@
 
 namespace memtrace::budget {
 
-// Returns "1.21 GiB in update 0, pid 12: 0.21 GiB too much". Not printable: names come from the program.
+// Returns "108.08 MiB in update 0 (pid 12), 8.08 MiB too much". Not printable: names come from the program.
 std::string figure_in_words(const BudgetVerdict& verdict);
 
 // Returns "train.py:31 forward, 512.00 MiB". Not printable.

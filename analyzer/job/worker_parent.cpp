@@ -1,4 +1,4 @@
-// Purpose: recognises the workers of a loader, and the process whose loader started them.
+// Purpose: recognises workers of loaders and of Ray, and the process that started them.
 #include "analyzer/job/worker_parent.h"
 
 #include "analyzer/job/trace_name.h"

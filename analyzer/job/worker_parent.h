@@ -1,4 +1,4 @@
-// Purpose: recognises the workers of a loader, and the process whose loader started them.
+// Purpose: recognises workers of loaders and of Ray, and the process that started them.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace memtrace::report {
 
-// True if the process is a worker of a loader: it noted that, or a loader forked it and it inherited the
-// loader's phase, or Ray started it and it has no model. A process of Ray that trains is no worker.
+// True if the process is a worker: it noted that, or a loader forked it and it inherited the loader's phase, or
+// Ray started it and it has no model. A rank is a worker only if it noted that.
 bool is_worker(const trace::Facts& facts);
 
 // Returns the pid of the process whose loader started this worker: the one that the worker noted, which

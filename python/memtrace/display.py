@@ -54,7 +54,7 @@ def _leading_peak(process: Process) -> tuple[Peak | None, list[Phase]]:
     memory = process.findings[0].memory if process.findings else "host"
     peaks = {peak.measure: peak for peak in process.peaks if peak.memory == memory}
     live, tensor = peaks.get("live"), peaks.get("tensor")
-    chosen = tensor if live is not None and tensor is not None and 2 * tensor.bytes >= live.bytes else live
+    chosen = tensor if live is not None and tensor is not None and 2 * tensor.bytes >= live.bytes - live.reserved_untouched else live
     return chosen, [phase for phase in process.phases if phase.memory == memory and phase.peak_live is not None]
 
 

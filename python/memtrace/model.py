@@ -108,6 +108,7 @@ class Peak:
     phase: str
     step: Step
     at_peak: tuple[Row, ...]
+    reserved_untouched: int = 0  # of "live": mappings that were hardly touched, which headlines leave out
 
 
 @dataclasses.dataclass(frozen=True)

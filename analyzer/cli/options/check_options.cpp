@@ -43,7 +43,7 @@ void add_check(CLI::App& app, const std::function<void(const CheckArguments&)>& 
   command
       ->add_option_function<std::string>(
           "--tolerance", [arguments](const std::string& text) { arguments->tolerance = *percent_of(text); },
-          "what a figure may be above that of the baseline (5%)")
+          "how far a figure may exceed that of the baseline (default: 5%)")
       ->type_name("PERCENT")
       ->check(check_percent)
       ->needs(baseline);

@@ -106,8 +106,11 @@ void idle_context(const ProcessAnalysis& analysis, MemoryId memory, const Device
   if (elsewhere) {
     finding.evidence.push_back(fmt::format(
         "{} bytes were live on {}", analysis.account.peaks.at(*elsewhere).live.bytes, memory_name(*elsewhere)));
-    finding.sentences = {fmt::format("It works on {}, and {} made a context here as well.",
-                                     memory_name(*elsewhere), known ? maker : "something")};
+    finding.sentences = {
+        known
+            ? fmt::format("It works on {}, and {} made a context here as well.", memory_name(*elsewhere), maker)
+            : fmt::format("It works on {}. memtrace did not record the line that made this context.",
+                          memory_name(*elsewhere))};
     finding.remedy = fmt::format(
         "torch.cuda.set_device({}) before anything else touches CUDA, map_location in torch.load, or the other "
         "GPUs out of CUDA_VISIBLE_DEVICES: -{}",

@@ -45,11 +45,11 @@ std::string lines_in_words(const EventLeak& leak) {
   return out;
 }
 
-// Returns "Of 8 such events, 8 left some, in steps 9 to 79".
+// Returns "Of 8 such events, 8 left memory, in steps 9 to 79".
 std::string events_in_words(const EventLeak& leak, bool are_steps, bool guessed) {
   const EventTrail& trail = leak.largest();
-  std::string out = fmt::format("Of {} {}, {} left some", leak.events.size(),
-                                guessed ? "judged cycles" : "such events", trail.bytes.size());
+  std::string out = fmt::format("Of {} {}, {} left memory", leak.events.size(),
+                                guessed ? "compared cycles" : "such events", trail.bytes.size());
   if (are_steps)
     out += fmt::format(", in {}", step_range(static_cast<replay::Step>(trail.bytes.begin()->first),
                                              static_cast<replay::Step>(trail.bytes.rbegin()->first)));

@@ -119,6 +119,10 @@ std::vector<Rebuilt> leaks_of(const replay::RebuiltBlocks& blocks, bool steps) {
   return out;
 }
 
+std::string plural_of(const std::string& event) {
+  return event + (event.ends_with('s') ? "es" : "s");
+}
+
 // Returns "evaluation", "generate call", "forward pass", or "step".
 std::string event_of(const ProcessAnalysis& analysis, const Rebuilt& leak) {
   if (leak.steps) return "step";
@@ -170,17 +174,18 @@ Finding finding_of(ProcessAnalysis& analysis, const Rebuilt& leak) {
       lines.front(), more == 0 ? "" : fmt::format(" and {} more {}", more, more == 1 ? "line" : "lines"),
       size(leak.held()));
   const std::string each = each_line(analysis, leak);
-  finding.evidence = {fmt::format("rebuilt larger each time: {} of {} {}s replaced the blocks by larger ones",
-                                  leak.rebuilds(), leak.all_events, event),
+  finding.evidence = {fmt::format("rebuilt larger each time: {} of {} {} replaced the blocks by larger ones",
+                                  leak.rebuilds(), leak.all_events, plural_of(event)),
                       "first to last: " + each};
-  finding.sentences = {fmt::format("It is rebuilt larger each time, in {} of {} {}s: {}.", leak.rebuilds(),
-                                   leak.all_events, event, each),
+  finding.sentences = {fmt::format("It is rebuilt larger each time, in {} of {} {}: {}.", leak.rebuilds(),
+                                   leak.all_events, plural_of(event), each),
                        "While a join makes the new block, the old one is alive, too."};
   finding.remedy = fmt::format(
       "clear what {} extends, or keep only its last part, when a conversation, an epoch or a file ends; of "
       "data "
-      "that must stay, keep the parts in a list and join them once. 100 more such {}s take {}",
-      lines.front(), event, size(static_cast<std::int64_t>(100 * static_cast<std::uint64_t>(finding.bytes))));
+      "that must stay, keep the parts in a list and join them once. 100 more such {} take {}",
+      lines.front(), plural_of(event),
+      size(static_cast<std::int64_t>(100 * static_cast<std::uint64_t>(finding.bytes))));
   return finding;
 }
 

@@ -17,7 +17,7 @@ constexpr std::uint64_t kLeastAgain = 64 << 20; // bytes that were read again
 constexpr double kLeastAgainRate = 4 << 20;     // bytes per second
 constexpr double kLeastStalled = 0.05;          // of the time
 constexpr double kLeastFaults = 500;            // major faults per second; each waits 0.1 ms or more
-constexpr std::uint64_t kOwnPart = 8;           // 1 part of the major faults of the cgroup
+constexpr std::uint64_t kOwnPart = 8;           // one of so many major faults of the cgroup is of the process
 constexpr double kNearLimit = 0.9;              // of the limit
 
 double stalled_seconds(const replay::MemoryWaits& waits) {
@@ -65,7 +65,7 @@ std::string waited(const replay::MemoryWaits& waits) {
   std::string faults =
       fmt::format("{:.0f} page faults{} wait for storage", each(waits, waits.major_faults), per(waits));
   if (stalled_seconds(waits) < kLeastStalled * waits.seconds()) return faults;
-  return fmt::format("{} of {}{} are stalls", duration(each(waits, stalled_seconds(waits))),
+  return fmt::format("tasks wait for memory {} of {}{}", duration(each(waits, stalled_seconds(waits))),
                      duration(each(waits, waits.seconds())), per(waits));
 }
 
@@ -104,8 +104,10 @@ void add_limit(const ProcessAnalysis& analysis, const replay::MemoryWaits& waits
                   name, high ? "memory.high" : "limit", limit, group->highest->charge, waits.seconds(), held));
   finding.sentences.push_back(fmt::format("The limit of the cgroup, {}, leaves {} for pages of files.",
                                           sized(limit), sized(limit - std::min(limit, held))));
-  finding.remedy = fmt::format("a higher limit than {} for cgroup {}, or less memory that cannot be dropped",
-                               sized(limit), name);
+  finding.remedy = fmt::format(
+      "raise the limit of cgroup {1} above {0}, or allocate less: the first lines name the lines that hold "
+      "most",
+      sized(limit), name);
 }
 
 Finding finding_of(const ProcessAnalysis& analysis, const replay::MemoryWaits& waits) {

@@ -44,7 +44,7 @@ std::string failed_verdict(const ProcessAnalysis& analysis, const Finding& failu
   if (torch_history(analysis.facts())) return fmt::format("Out of memory {}: {}.", place, failure.title);
   return fmt::format("{} ({}) {}: {}", analysis.end.how == "exit" ? "Gave up" : "Ended", sure(failure.certain),
                      place,
-                     failure.title + (analysis.end.how == "unknown" ? ", and it ended without a word."
+                     failure.title + (analysis.end.how == "unknown" ? ", and its end was not recorded."
                                                                     : ", and it " + ended(analysis.end) + "."));
 }
 
@@ -84,8 +84,8 @@ std::string death_verdict(ProcessAnalysis& analysis, const Findings& findings) {
   if (torch_history(analysis.facts()))
     return "No failure to explain: the history of this snapshot ends without one.";
   if (end.how == "unknown")
-    return end.code == 0 ? "Ended without a word, cause unknown. Nothing says that it was for memory."
-                         : "Killed (SIGKILL), cause unknown. Nothing says that it was for memory.";
+    return end.code == 0 ? "Ended, cause unknown. No evidence of an OOM kill."
+                         : "Killed (SIGKILL), cause unknown. No evidence of an OOM kill.";
   if (end.how == "signal") return fmt::format("It {}: not killed for memory.", ended(end));
   return fmt::format("No death to explain: it {}.", end.how == "running" ? "is still running" : ended(end));
 }

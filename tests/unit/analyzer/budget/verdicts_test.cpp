@@ -104,7 +104,7 @@ TEST(Verdicts, AreWrittenAsText) {
             "        /src/train.py:31 main, 6.00 MiB\n"
             "        /src/a,b.py:4 read, 1.00 MiB\n"
             "kept    phase(step/clip, host, live) <= 1024.00 MiB: 6.00 MiB in step/clip 7 (pid 11, rank 1)\n"
-            "1 of 2 budgets are broken.\n");
+            "1 of 2 budgets is broken.\n");
 }
 
 TEST(Verdicts, AreWrittenForGitHub) {

@@ -65,7 +65,7 @@ TEST_F(CycleLeaks, OfEachCycle) {
       all[0].title,
       "Memory grows by 1.00 MiB with each cycle, at server.py:22: 29.00 MiB are held after the last cycle");
   ASSERT_EQ(all[0].evidence.size(), 4u);
-  EXPECT_EQ(all[0].evidence[0], "Of 28 judged cycles, 28 left some");
+  EXPECT_EQ(all[0].evidence[0], "Of 28 compared cycles, 28 left memory");
   EXPECT_EQ(all[0].evidence[2],
             "The cycles are a guess, found from the pattern of allocations: 29 of them, each "
             "begins with a block of server.py:20");

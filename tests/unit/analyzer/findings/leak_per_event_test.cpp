@@ -73,7 +73,7 @@ TEST_F(EventLeaks, OfEvaluations) {
   EXPECT_EQ(all[0].phase, "eval");
   EXPECT_EQ(all[0].title,
             "Memory grows by 1.00 MiB with each evaluation, at train.py:31: 10.00 MiB are held at the death");
-  EXPECT_EQ(all[0].evidence.at(0), "Of 9 such events, 9 left some, in steps 4 to 44");
+  EXPECT_EQ(all[0].evidence.at(0), "Of 9 such events, 9 left memory, in steps 4 to 44");
   ASSERT_TRUE(all[0].saving);
   EXPECT_EQ(all[0].saving->bytes, 9 * kSignedMiB) << "the peak is in step 49, before its own evaluation";
 }

@@ -59,16 +59,17 @@ TEST_F(Starved, BytesAndStallsOfAStep) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].bytes, static_cast<std::int64_t>(100 * kMiB));
   EXPECT_TRUE(found[0].certain);
-  EXPECT_EQ(
-      found[0].title,
-      "Short of memory: 100.00 MiB per step were dropped and read again; 200 ms of 1.0 s per step are stalls");
+  EXPECT_EQ(found[0].title,
+            "Short of memory: 100.00 MiB per step were dropped and read again; tasks wait for memory 200 ms of "
+            "1.0 s per step");
   EXPECT_TRUE(has(found[0].evidence, "419430400 bytes of files")) << found[0].evidence[0];
   EXPECT_TRUE(has(found[0].evidence, "12 of 12 major faults of that cgroup are of the process"));
   EXPECT_TRUE(has(found[0].evidence, "0.80 of 4.00 s: a task of that cgroup waited"));
   EXPECT_TRUE(has(found[0].sentences, "The limit of the cgroup, 300.00 MiB, leaves 200.00 MiB"))
       << "190 of 290 are page cache";
   EXPECT_TRUE(has(found[0].sentences, "The largest file mapping, 256.00 MiB, was made at read.py:7"));
-  EXPECT_NE(found[0].remedy.find("300.00 MiB for cgroup /job"), std::string::npos) << found[0].remedy;
+  EXPECT_NE(found[0].remedy.find("limit of cgroup /job above 300.00 MiB"), std::string::npos)
+      << found[0].remedy;
 }
 
 TEST_F(Starved, ImportsBeforeTheFirstSampledStepAreNoneOfItsBytes) {

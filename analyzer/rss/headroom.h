@@ -24,8 +24,8 @@ struct Headroom {
   std::uint64_t never_used() const { return limit - std::min(limit, used); }
 };
 
-// Returns the limits that the process had, those of the host before those of its GPUs. The first is the cgroup
-// with the smallest limit.
+// Returns the limits that the process had, those of the host before those of its GPUs. Cgroups come first, the
+// one with the smallest limit before the others.
 std::vector<Headroom> headrooms(const ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

@@ -81,6 +81,7 @@ TEST(Verdicts, APhaseHasItsHighestStep) {
 
 TEST(Verdicts, ALeakIsTheSumOfItsFindingsInOneMemory) {
   EXPECT_EQ(judged("leak() <= 0").measured.figure, kMiB + 2048);
+  EXPECT_EQ(judged("leak() <= 0").measured.place, "each step and event");
   EXPECT_EQ(judged("findings() <= 0").measured.figure, 3);
 }
 
@@ -105,6 +106,13 @@ TEST(Verdicts, AreWrittenAsText) {
             "        /src/a,b.py:4 read, 1.00 MiB\n"
             "kept    phase(step/clip, host, live) <= 1024.00 MiB: 6.00 MiB in step/clip 7 (pid 11, rank 1)\n"
             "1 of 2 budgets is broken.\n");
+}
+
+TEST(Verdicts, SayHowManyAreBroken) {
+  EXPECT_EQ(verdicts_text({judged("peak() <= 1G")}, {}, false), "The budget is kept.\n");
+  EXPECT_EQ(verdicts_text({judged("peak() <= 1G"), judged("peak() <= 2G")}, {}, false),
+            "All 2 budgets are kept.\n");
+  EXPECT_TRUE(verdicts_text({judged("peak() <= 1M")}, {}, false).ends_with("The budget is broken.\n"));
 }
 
 TEST(Verdicts, AreWrittenForGitHub) {

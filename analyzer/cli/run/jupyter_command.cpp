@@ -1,6 +1,8 @@
 // Purpose: `memtrace jupyter install`: adds a kernel to Jupyter that runs under the preload.
 #include "analyzer/cli/run/jupyter_command.h"
 
+#include <fmt/core.h>
+
 #include <utility>
 
 #include "analyzer/cli/run/preload_object.h"
@@ -15,7 +17,8 @@ int jupyter_command(const JupyterArguments& arguments) {
   if (!arguments.display_name.empty()) words.push_back("--display-name=" + arguments.display_name);
   words.push_back("--env=LD_PRELOAD=" + preload_object());
   words.emplace_back("--env=MEMTRACE_QUIET=1"); // Jupyter may show the kernel's stderr in a cell
-  for (const auto& [name, value] : arguments.variables) words.push_back("--env=" + name + "=" + value);
+  for (const auto& [name, value] : arguments.variables)
+    words.push_back(fmt::format("--env={}={}", name, value));
   become_python(std::move(words), "name a Python that has ipykernel: --python FILE");
 }
 

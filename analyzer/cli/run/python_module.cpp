@@ -26,6 +26,7 @@ void add_package_to_path() {
 
 void become_python(std::vector<std::string> words, const std::string& way_out) {
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   add_package_to_path();

@@ -81,8 +81,8 @@ class phase:
             library.begin(self._name)
         return self
 
-    def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException],
-                 traceback: Optional[TracebackType]) -> None:
+    def __exit__(self, kind: Optional[type[BaseException]] = None, error: Optional[BaseException] = None,
+                 traceback: Optional[TracebackType] = None) -> None:
         library = _find()
         if library is not None:
             library.end()

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "analyzer/passes/freed_ranges.h"
 #include "analyzer/wording/units.h"
@@ -13,9 +14,11 @@ namespace {
 
 using trace::LedgerPoint;
 
+constexpr const char* kNoReason = "The trace does not show why later blocks did not reuse it.";
 constexpr std::size_t kLeastLedgers = 4;
-constexpr std::uint64_t kLeastRise = 128 << 20; // bytes
-constexpr std::uint64_t kPercentMost = 80;      // of the free bytes: a reason must explain as many
+constexpr std::uint64_t kLeastRise = 128 << 20;        // bytes
+constexpr std::uint64_t kLeastUnexplained = 256 << 20; // the rise, if the trace does not show a reason
+constexpr std::uint64_t kPercentMost = 80;             // of the free bytes: a reason must explain as many
 
 struct RetentionRise {
   LedgerPoint first, last;
@@ -72,7 +75,7 @@ RetentionReason reason_of(const replay::FreedRanges& freed, const std::string& l
         "blocks. The heap is fragmented.",
         fmt::format("allocate one buffer of the largest size before the loop, and use it again{}{}",
                     line.empty() ? "" : " at ", line)};
-  return {"The trace does not show why later blocks did not reuse it.", ""};
+  return {kNoReason, ""};
 }
 
 // Returns the stack of most of the blocks that were freed there.
@@ -123,7 +126,11 @@ Finding finding_of(const ProcessAnalysis& analysis, const RetentionRise& rise) {
 
 Findings find_retention_growth(const ProcessAnalysis& analysis) {
   const std::optional<RetentionRise> rise = rise_of(analysis.account.ledgers.all());
-  return rise ? Findings{finding_of(analysis, *rise)} : Findings{};
+  if (!rise) return {};
+  Finding finding = finding_of(analysis, *rise);
+  // Beside busy programs, a worker of a loader kept 144 MiB for a while: its parent took the batches late.
+  if (finding.sentences.front() == kNoReason && rise->bytes() < kLeastUnexplained) return {};
+  return {std::move(finding)};
 }
 
 } // namespace memtrace::report

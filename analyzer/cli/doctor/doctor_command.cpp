@@ -13,6 +13,7 @@
 #include "analyzer/cli/common/install_paths.h"
 #include "analyzer/cli/common/output.h"
 #include "analyzer/cli/common/program_file.h"
+#include "analyzer/cli/doctor/cgroup_check.h"
 #include "analyzer/cli/doctor/conda_check.h"
 #include "analyzer/cli/doctor/device_check.h"
 #include "analyzer/cli/doctor/launchers_check.h"
@@ -113,38 +114,6 @@ Check check_injection(const char* variable, const char* when, const char* what) 
   return {variable, false, fmt::format("is taken by {}: no {} in such processes (unset it)", taken, what)};
 }
 
-std::string first_line(const fs::path& path) {
-  const std::string text = files::system_text(path);
-  return text.substr(0, text.find('\n'));
-}
-
-std::string limit_text(const std::string& value) {
-  const auto bytes = std::strtoull(value.c_str(), nullptr, 10);
-  if (value == "max" || bytes == 0 || bytes >= std::uint64_t{1} << 62) return "without a limit of its own";
-  return fmt::format("limit {:.2f} GiB", static_cast<double>(bytes) / (1 << 30));
-}
-
-Check check_group() {
-  std::istringstream file(files::system_text("/proc/self/cgroup"));
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t second = line.find(':', line.find(':') + 1);
-    const std::string path = line.substr(second + 1);
-    if (line.find(":memory:") != std::string::npos) {
-      const fs::path folder = fs::path("/sys/fs/cgroup/memory") / fs::path(path).relative_path();
-      const std::string limit = first_line(folder / "memory.limit_in_bytes");
-      if (limit.empty()) return {"cgroup", false, "version 1, " + path + ": its counters are not mounted here"};
-      return {"cgroup", true, "version 1, " + path + ", " + limit_text(limit)};
-    }
-    if (line.rfind("0::", 0) == 0) {
-      const fs::path folder = fs::path("/sys/fs/cgroup") / fs::path(path).relative_path();
-      std::error_code error;
-      if (fs::exists(folder / "memory.current", error))
-        return {"cgroup", true, "version 2, " + path + ", " + limit_text(first_line(folder / "memory.max"))};
-    }
-  }
-  return {"cgroup", false, "no memory controller can be read: kills are told from the kernel's log alone"};
-}
-
 // Reports the loader of musl. Most machines do not have it; then no line is added.
 void check_musl(std::vector<Check>& out) {
   constexpr const char* kLoader = "/lib/ld-musl-x86_64.so.1";
@@ -173,7 +142,7 @@ std::vector<Check> all_checks() {
   append(out, check_devices());
   out.push_back(check_injection("CUDA_INJECTION64_PATH", "with MEMTRACE_CUPTI=on", "CUPTI's callbacks"));
   out.push_back(check_injection("NVTX_INJECTION64_PATH", "where there is a driver", "phases from NVTX ranges"));
-  out.push_back(check_group());
+  out.push_back(check_cgroup());
   append(out, check_surroundings());
   return out;
 }

@@ -56,6 +56,13 @@ bool clears_environment(const std::string& name) {
   return name == "sudo" || name == "doas" || name == "pkexec";
 }
 
+const std::vector<std::string>& launchers_to_elsewhere() {
+  static const std::vector<std::string> names{"docker",    "podman",  "nerdctl",    "kubectl", "singularity",
+                                              "apptainer", "enroot",  "ssh",        "chroot",  "nsenter",
+                                              "bwrap",     "flatpak", "systemd-run"};
+  return names;
+}
+
 bool gains_rights(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace memtrace::cli {
 
@@ -18,5 +19,9 @@ bool gains_rights(const std::string& path);
 
 // True for the names of launchers that remove LD_PRELOAD also if they gain no rights, as for root.
 bool clears_environment(const std::string& name);
+
+// Returns the names of launchers whose program starts in a container, on another host, in a service or below
+// another root. To try one takes an image, a host or a service.
+const std::vector<std::string>& launchers_to_elsewhere();
 
 } // namespace memtrace::cli

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "analyzer/cli/common/program_file.h"
 #include "analyzer/cli/doctor/scratch_folder.h"
+#include "analyzer/cli/doctor/slurm_check.h"
 #include "analyzer/cli/doctor/traced_run.h"
 
 namespace memtrace::cli {
@@ -19,11 +21,6 @@ namespace fs = std::filesystem;
 
 // A try would ask for a password and enter a line into the log of logins.
 constexpr const char* kOtherUser[] = {"sudo", "doas", "pkexec", "su", "sg", "newgrp", "runuser"};
-// A try would need an image, a host, a queue or a service.
-constexpr const char* kElsewhere[] = {"docker",    "podman", "nerdctl", "kubectl",    "singularity",
-                                      "apptainer", "enroot", "srun",    "ssh",        "chroot",
-                                      "nsenter",   "bwrap",  "flatpak", "systemd-run"};
-
 struct TriedLauncher {
   const char* name;
   std::vector<std::string> words; // between the launcher and the program
@@ -73,7 +70,7 @@ std::vector<Check> check_launchers(const std::string& library) {
   for (const char* name : kOtherUser)
     if (const std::string path = found_in_path(name); !path.empty() && drops(name, path))
       add_name(dropping, name);
-  for (const char* name : kElsewhere)
+  for (const std::string& name : launchers_to_elsewhere())
     if (const std::string path = found_in_path(name); !path.empty())
       add_name(drops(name, path) ? dropping : elsewhere, name);
   std::vector<fs::path> seen; // mpirun and mpiexec may be one program
@@ -100,6 +97,7 @@ std::vector<Check> check_launchers(const std::string& library) {
                      "install memtrace there and {}",
                      elsewhere, kBehind)});
   out.insert(out.end(), tried.begin(), tried.end());
+  if (std::optional<Check> srun = check_srun(library)) out.push_back(std::move(*srun));
   return out;
 }
 

@@ -61,6 +61,12 @@ std::string read_said(int from) {
   return text;
 }
 
+// Slurm makes a path of the first word, the name of the program.
+std::string without_folder(const std::string& argv) {
+  const std::size_t slash = argv.rfind('/', argv.find('\0'));
+  return slash == std::string::npos ? argv : argv.substr(slash + 1);
+}
+
 std::vector<trace::Facts> all_facts_in(const fs::path& folder) {
   std::vector<trace::Facts> out;
   std::error_code error;
@@ -113,7 +119,7 @@ std::optional<bool> is_traced_in(const fs::path& folder, const std::vector<std::
   for (const std::string& word : words) argv += (argv.empty() ? "" : std::string(1, '\0')) + word;
   const std::vector<trace::Facts> all = all_facts_in(folder);
   return std::any_of(all.begin(), all.end(), [&](const trace::Facts& facts) {
-    return facts.pid == pid && (argv.empty() || facts.argv.starts_with(argv));
+    return facts.pid == pid && (argv.empty() || without_folder(facts.argv).starts_with(argv));
   });
 }
 

@@ -3,9 +3,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 #include "analyzer/cli/common/program_file.h"
 #include "analyzer/cli/run/executable.h"
@@ -39,6 +41,23 @@ std::string others() {
   return min_peak() == 0 ? "" : ", and any other process " + needs();
 }
 
+// Returns how this launcher loses LD_PRELOAD, or "" if it is none that does.
+std::string reason_of_launcher(const std::string& name) {
+  constexpr const char* kBehind = "put memtrace run -- behind it";
+  const std::vector<std::string>& elsewhere = launchers_to_elsewhere();
+  if (name == "srun")
+    return fmt::format(
+        "srun leaves LD_PRELOAD out if --export or SLURM_EXPORT_ENV does not name it, and a small "
+        "process leaves no trace; {}",
+        kBehind);
+  if (std::find(elsewhere.begin(), elsewhere.end(), name) != elsewhere.end())
+    return fmt::format(
+        "{} starts the program where LD_PRELOAD does not arrive, or where the library is not; "
+        "install memtrace there and {}",
+        name, kBehind);
+  return "";
+}
+
 } // namespace
 
 std::string why_nothing_was_recorded(const std::string& program) {
@@ -48,6 +67,8 @@ std::string why_nothing_was_recorded(const std::string& program) {
   const std::string name = (error ? std::filesystem::path(file.path) : real).filename().string();
   const std::string shown = report::printable(name);
   if (is_musl(file.loader)) return "";
+  const std::string launcher = std::filesystem::path(program).filename().string(); // docker may be a script
+  if (const std::string reason = reason_of_launcher(launcher); !reason.empty()) return reason;
   if (file.bits == 32) return shown + " is a 32-bit program, and memtrace traces 64-bit programs";
   if (file.bits == 64 && file.loader.empty())
     return shown + " is statically linked, and memtrace traces programs that a dynamic loader starts";

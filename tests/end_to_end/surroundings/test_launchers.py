@@ -145,12 +145,58 @@ class Launchers(Doctor):
                          b"behind it\n")
 
     def test_those_that_start_elsewhere(self):
-        for name in ("docker", "srun"):
+        for name in ("docker", "kubectl"):
             self.script(name, "#!/bin/sh\necho started >>" + os.path.join(self.scratch, "started"))
         check = self.doctor()["launchers to elsewhere"]
         self.assertFalse(check["works"])
-        self.assertLessEqual({"docker", "srun"}, set(check["text"].partition(":")[0].split(", ")))
+        self.assertLessEqual({"docker", "kubectl"}, set(check["text"].partition(":")[0].split(", ")))
         self.assertFalse(os.path.exists(os.path.join(self.scratch, "started")), "doctor does not start them")
+
+    def test_run_in_front_of_one_that_starts_elsewhere(self):
+        for name, reason in (("docker", "docker starts the program where LD_PRELOAD does not arrive"),
+                             ("srun", "srun leaves LD_PRELOAD out if --export or SLURM_EXPORT_ENV does not name it")):
+            self.script(name, '#!/bin/sh\nexec env -i "$@"\n')
+            done = self.run_in("traced", [harness.COMMAND, "run", "-o", self.out, "--", name, sys.executable, "-c", HOLDS],
+                               self.settings())
+            self.assertEqual((done.returncode, done.stdout), (0, b"52428800\n"), done.stderr)
+            self.assertIn(f"memtrace: run: nothing was recorded: {reason}", done.stderr.decode())
+
+
+class Slurm(Doctor):
+    """An srun that passes the variables on or drops them as Slurm's does, and resolves the program's name."""
+
+    def srun(self, **environment):
+        self.script("srun", """#!/bin/sh
+echo "$*" >>""" + os.path.join(self.scratch, "started") + """
+while [ "${1#-}" != "$1" ]; do shift; done
+program=$(command -v "$1"); shift
+case "$SLURM_EXPORT_ENV" in ""|*ALL*) "$program" "$@";; *) env -i "$program" "$@";; esac
+""")
+        self.checks = self.doctor(**environment)
+        return self.checks["launcher srun"]
+
+    def started(self):
+        return os.path.exists(os.path.join(self.scratch, "started"))
+
+    def test_outside_a_job_the_setting_decides(self):
+        for setting, works in (({}, True), ({"SLURM_EXPORT_ENV": "ALL,HOME=/x"}, True), ({"SLURM_EXPORT_ENV": "NONE"}, False),
+                               ({"SLURM_EXPORT_ENV": "HOME,PATH"}, False)):
+            with self.subTest(setting):
+                check = self.srun(**setting)
+                self.assertEqual(check["works"], works, check)
+                self.assertIn("put memtrace run -- behind srun", check["text"])
+                self.assertFalse(self.started(), "srun would wait for a node")
+        self.assertIn("because SLURM_EXPORT_ENV=HOME,PATH", check["text"])
+
+    def test_inside_a_job_it_is_tried(self):
+        job = {"SLURM_JOB_ID": "7", "SLURMD_NODENAME": "node1"}
+        check = self.srun(**job)
+        self.assertTrue(check["works"], check)
+        self.assertIn("a program behind it was traced", check["text"])
+        self.assertTrue(self.started())
+        check = self.srun(**job, SLURM_EXPORT_ENV="NONE")
+        self.assertFalse(check["works"], check)
+        self.assertIn("set it to ALL", check["text"])
 
 
 class Conda(Doctor):

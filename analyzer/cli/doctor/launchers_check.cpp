@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analyzer/cli/common/program_file.h"
+#include "analyzer/cli/doctor/ray_check.h"
 #include "analyzer/cli/doctor/scratch_folder.h"
 #include "analyzer/cli/doctor/slurm_check.h"
 #include "analyzer/cli/doctor/traced_run.h"
@@ -98,6 +99,7 @@ std::vector<Check> check_launchers(const std::string& library) {
                      elsewhere, kBehind)});
   out.insert(out.end(), tried.begin(), tried.end());
   if (std::optional<Check> srun = check_srun(library)) out.push_back(std::move(*srun));
+  if (std::optional<Check> ray = check_ray()) out.push_back(std::move(*ray));
   return out;
 }
 

@@ -39,6 +39,14 @@ if __name__ == "__main__":
 """
 
 
+def comm(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError:  # it has ended
+        return ""
+
+
 class Doctor(harness.Case):
     """A directory of programs that comes first in PATH."""
 
@@ -197,6 +205,29 @@ case "$SLURM_EXPORT_ENV" in ""|*ALL*) "$program" "$@";; *) env -i "$program" "$@
         check = self.srun(**job, SLURM_EXPORT_ENV="NONE")
         self.assertFalse(check["works"], check)
         self.assertIn("set it to ALL", check["text"])
+
+
+class Ray(Doctor):
+    def raylet(self, **environment):
+        """Returns doctor's line while a program with the name of Ray's process runs."""
+        program = os.path.join(self.bin, "raylet")
+        shutil.copy(shutil.which("sleep"), program)
+        with subprocess.Popen([program, "600"], env=self.settings(**environment)) as child:
+            try:
+                return self.doctor()["Ray"], child.pid
+            finally:
+                child.kill()
+
+    def test_a_cluster_that_runs_already(self):
+        if any(comm(path) == "raylet\n" for path in glob.glob("/proc/[0-9]*/comm")):
+            self.skipTest("a cluster of Ray runs here")
+        self.assertNotIn("Ray", self.doctor())
+        check, pid = self.raylet()
+        self.assertFalse(check["works"], check)
+        self.assertIn(f"raylet (pid {pid}) was started without memtrace", check["text"])
+        check, pid = self.raylet(LD_PRELOAD=harness.LIBRARY, MEMTRACE_OUT=self.out)
+        self.assertTrue(check["works"], check)
+        self.assertIn(f"raylet (pid {pid}) runs with memtrace", check["text"])
 
 
 class Conda(Doctor):

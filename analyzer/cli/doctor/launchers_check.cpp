@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "analyzer/cli/doctor/scratch_folder.h"
 #include "analyzer/cli/doctor/slurm_check.h"
 #include "analyzer/cli/doctor/traced_run.h"
+#include "analyzer/files/reading.h"
 
 namespace memtrace::cli {
 namespace {
@@ -25,9 +27,14 @@ constexpr const char* kOtherUser[] = {"sudo", "doas", "pkexec", "su", "sg", "new
 struct TriedLauncher {
   const char* name;
   std::vector<std::string> words; // between the launcher and the program
+  bool is_mpi = false;            // it also starts programs on other hosts
 };
-const TriedLauncher kTried[] = {{"mpirun", {"-n", "1"}}, {"mpiexec", {"-n", "1"}}, {"orterun", {"-n", "1"}},
-                                {"conda", {"run"}},      {"mamba", {"run"}},       {"micromamba", {"run"}}};
+const TriedLauncher kTried[] = {{"mpirun", {"-n", "1"}, true},
+                                {"mpiexec", {"-n", "1"}, true},
+                                {"orterun", {"-n", "1"}, true},
+                                {"conda", {"run"}},
+                                {"mamba", {"run"}},
+                                {"micromamba", {"run"}}};
 
 constexpr const char* kBehind = "put memtrace run -- behind the launcher, next to python";
 
@@ -58,9 +65,43 @@ Check check_tried(const TriedLauncher& launcher, const std::string& path, const 
   if (!traced)
     return {what, false,
             fmt::format("cannot be tried here: it started no program (status {}); {}", status, kBehind)};
-  if (*traced) return {what, true, "passes the variables on: a program behind it was traced"};
+  if (*traced) {
+    constexpr const char* kOtherHosts = "; to other hosts only with -x LD_PRELOAD -x MEMTRACE_OUT (Open MPI)";
+    return {what, true,
+            fmt::format("passes the variables on: a program behind it was traced{}",
+                        launcher.is_mpi ? kOtherHosts : "")};
+  }
   return {what, false,
           fmt::format("does not pass LD_PRELOAD on: a program behind it left no trace; {}", kBehind)};
+}
+
+// True if a file that DeepSpeed reads sets LD_PRELOAD for the programs on other hosts.
+bool deepspeed_sets_it() {
+  const char* const home = std::getenv("HOME");
+  const char* const name = std::getenv("DS_ENV_FILE");
+  for (const fs::path& folder : {fs::path(home != nullptr ? home : "."), fs::path(".")}) {
+    const std::string text = "\n" + files::system_text(folder / (name != nullptr ? name : ".deepspeed_env"));
+    if (text.find("\nLD_PRELOAD=") != std::string::npos) return true;
+  }
+  return false;
+}
+
+// A try would take seconds and more than one host. DeepSpeed passes variables on to the programs of its own
+// host, and to those of other hosts only some, by their names.
+std::optional<Check> check_deepspeed() {
+  if (found_in_path("deepspeed").empty()) return std::nullopt;
+  constexpr const char* kWhat = "launcher deepspeed";
+  constexpr const char* kOnHost = "passes the variables on, on its own host (not tried); ";
+  if (deepspeed_sets_it())
+    return Check{kWhat, true, std::string(kOnHost) + "to other hosts by its file, which sets LD_PRELOAD"};
+  std::error_code error;
+  const bool several = fs::exists("/job/hostfile", error); // its default
+  return Check{
+      kWhat, !several,
+      fmt::format("{}to the hosts of a hostfile it does not pass LD_PRELOAD on: write LD_PRELOAD=... and "
+                  "MEMTRACE_OUT=... into ~/.deepspeed_env, or use --no_python --no_local_rank memtrace "
+                  "run -- python",
+                  kOnHost)};
 }
 
 } // namespace
@@ -98,6 +139,7 @@ std::vector<Check> check_launchers(const std::string& library) {
                      "install memtrace there and {}",
                      elsewhere, kBehind)});
   out.insert(out.end(), tried.begin(), tried.end());
+  if (std::optional<Check> deepspeed = check_deepspeed()) out.push_back(std::move(*deepspeed));
   if (std::optional<Check> srun = check_srun(library)) out.push_back(std::move(*srun));
   if (std::optional<Check> ray = check_ray()) out.push_back(std::move(*ray));
   return out;

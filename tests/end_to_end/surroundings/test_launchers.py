@@ -91,7 +91,7 @@ class Launchers(Doctor):
 
     def test_one_that_passes_the_variables_on(self):
         self.script("mpirun", '#!/bin/sh\nshift 2\nexec "$@"\n')
-        self.assertIn("was traced", self.check_launcher("mpirun", ("-n", "1"), True))
+        self.assertIn("was traced; to other hosts only with -x LD_PRELOAD", self.check_launcher("mpirun", ("-n", "1"), True))
 
     def test_one_that_drops_them(self):
         self.script("mpirun", '#!/bin/sh\nshift 2\nexec env -u LD_PRELOAD "$@"\n')
@@ -205,6 +205,18 @@ case "$SLURM_EXPORT_ENV" in ""|*ALL*) "$program" "$@";; *) env -i "$program" "$@
         check = self.srun(**job, SLURM_EXPORT_ENV="NONE")
         self.assertFalse(check["works"], check)
         self.assertIn("set it to ALL", check["text"])
+
+
+class DeepSpeed(Doctor):
+    def test_its_file_for_other_hosts(self):
+        self.script("deepspeed", "#!/bin/sh\n")
+        text = self.doctor(HOME=self.scratch)["launcher deepspeed"]["text"]
+        self.assertIn("to the hosts of a hostfile it does not pass LD_PRELOAD on", text)
+        with open(os.path.join(self.scratch, ".deepspeed_env"), "w", encoding="utf-8") as file:
+            file.write("NCCL_DEBUG=INFO\nLD_PRELOAD=/usr/lib/libmemtrace.so\n")
+        check = self.doctor(HOME=self.scratch)["launcher deepspeed"]
+        self.assertTrue(check["works"], check)
+        self.assertIn("to other hosts by its file, which sets LD_PRELOAD", check["text"])
 
 
 class Ray(Doctor):

@@ -68,7 +68,7 @@ std::string why_nothing_was_recorded(const std::string& program) {
   const std::string shown = report::printable(name);
   if (is_musl(file.loader)) return "";
   const std::string launcher = std::filesystem::path(program).filename().string(); // docker may be a script
-  if (const std::string reason = reason_of_launcher(launcher); !reason.empty()) return reason;
+  if (std::string reason = reason_of_launcher(launcher); !reason.empty()) return reason;
   if (file.bits == 32) return shown + " is a 32-bit program, and memtrace traces 64-bit programs";
   if (file.bits == 64 && file.loader.empty())
     return shown + " is statically linked, and memtrace traces programs that a dynamic loader starts";

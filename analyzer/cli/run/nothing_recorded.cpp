@@ -50,6 +50,11 @@ std::string reason_of_launcher(const std::string& name) {
         "srun leaves LD_PRELOAD out if --export or SLURM_EXPORT_ENV does not name it, and a small "
         "process leaves no trace; {}",
         kBehind);
+  if (name == "mpirun" || name == "mpiexec" || name == "orterun")
+    return fmt::format(
+        "{} passes LD_PRELOAD on to other hosts only with -x LD_PRELOAD -x MEMTRACE_OUT (Open MPI), and "
+        "a small process leaves no trace; {}",
+        name, kBehind);
   if (std::find(elsewhere.begin(), elsewhere.end(), name) != elsewhere.end())
     return fmt::format(
         "{} starts the program where LD_PRELOAD does not arrive, or where the library is not; "

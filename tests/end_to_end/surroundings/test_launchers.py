@@ -160,9 +160,10 @@ class Launchers(Doctor):
         self.assertLessEqual({"docker", "kubectl"}, set(check["text"].partition(":")[0].split(", ")))
         self.assertFalse(os.path.exists(os.path.join(self.scratch, "started")), "doctor does not start them")
 
-    def test_run_in_front_of_one_that_starts_elsewhere(self):
+    def test_run_in_front_of_one_that_loses_them(self):
         for name, reason in (("docker", "docker starts the program where LD_PRELOAD does not arrive"),
-                             ("srun", "srun leaves LD_PRELOAD out if --export or SLURM_EXPORT_ENV does not name it")):
+                             ("srun", "srun leaves LD_PRELOAD out if --export or SLURM_EXPORT_ENV does not name it"),
+                             ("mpirun", "mpirun passes LD_PRELOAD on to other hosts only with -x LD_PRELOAD")):
             self.script(name, '#!/bin/sh\nexec env -i "$@"\n')
             done = self.run_in("traced", [harness.COMMAND, "run", "-o", self.out, "--", name, sys.executable, "-c", HOLDS],
                                self.settings())

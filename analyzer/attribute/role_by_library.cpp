@@ -5,12 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "preload/format/passing_libraries.h"
+
 namespace memtrace::replay {
 namespace {
-
-// The beginnings of file names. Libraries of kPassOn only forward a call, so their callers decide. CUPTI is in
-// the stack if its callbacks report the memory.
-constexpr const char* kPassOn[] = {"libmemtrace", "libcudart", "libcuda.", "libcupti"};
 
 template <std::size_t N>
 bool begins(const std::string& name, const char* const (&with)[N]) {
@@ -46,7 +44,7 @@ std::string Askers::library_at(std::uint64_t address) const {
 std::optional<const Askers::AskingLibrary*> Askers::of_frame(const trace::Frame& frame) const {
   if (frame.python) return nullptr;
   const std::string library = library_at(frame.value);
-  if (begins(library, kPassOn)) return std::nullopt;
+  if (begins(library, format::kPassingLibraries)) return std::nullopt;
   for (const AskingLibrary& known : kLibraries)
     if (library.starts_with(known.file)) return &known;
   return nullptr;

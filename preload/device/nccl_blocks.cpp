@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "preload/format/passing_libraries.h"
 #include "preload/record/interner.h"
 #include "preload/record/process_groups.h"
 #include "preload/record/thread_entry.h"
@@ -16,7 +17,6 @@
 namespace memtrace::record {
 namespace {
 
-constexpr const char* kPassOn[] = {"libmemtrace", "libcudart", "libcuda.", "libcupti"};
 constexpr char kNccl[] = "libnccl";
 
 bool begins(const char* text, const char* with) {
@@ -43,7 +43,7 @@ bool nccl_asks() {
   for (std::size_t i = 0; i < count; ++i) {
     const char* const library = library_of(frames[i] - 1);
     bool passes_on = false;
-    for (const char* one : kPassOn) passes_on = passes_on || begins(library, one);
+    for (const char* one : format::kPassingLibraries) passes_on = passes_on || begins(library, one);
     if (!passes_on) return begins(library, kNccl);
   }
   return false;
@@ -63,7 +63,7 @@ void label_nccl_block(const Recording& here, const HookedBlock& block) {
   if (group == 0 || !nccl_asks()) return;
   const GroupBlock taken{block.address, block.given, group, block.memory, name_of_group(group)};
   if (taken.name != format::TextId{0}) say_name(here, taken);
-  await_name(taken);
+  keep_group_block(taken);
 }
 
 void nccl_block_died(std::uint64_t address, unsigned memory) {

@@ -9,7 +9,7 @@ namespace memtrace::record {
 // Called after the birth was recorded. If NCCL asked for the block, and the group of this thread has a name,
 // labels the block. If the group has none yet, the block waits for it.
 void label_nccl_block(const Recording& here, const HookedBlock& block);
-// The block has died.
+// Forgets the block, because it died.
 void nccl_block_died(std::uint64_t address, unsigned memory);
 // Labels the blocks that waited. Called under the GIL, when the groups were named.
 void label_waiting_nccl_blocks();

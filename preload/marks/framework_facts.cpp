@@ -43,15 +43,15 @@ void label(const void* address, std::uint64_t bytes, const char* role, const cha
       static_cast<std::uint16_t>(memory << format::kMemoryShift));
 }
 
-void model_module(const void* self, const char* path, std::size_t bytes) {
+void note_module_path(const void* self, const char* path, std::size_t bytes) {
   if (const Recording here; here) name_module(self, mark_text(path, bytes));
 }
 
-void process_group(std::uint64_t key, const char* name, std::size_t bytes) {
+void note_group_name(std::uint64_t key, const char* name, std::size_t bytes) {
   if (const Recording here; here) name_group(key, mark_text(name, bytes));
 }
 
-void first_item() {
+void note_copied_at_first_item() {
   const Recording here;
   if (!here) return;
   const std::uint64_t copied = count_copied();

@@ -21,12 +21,12 @@ void pinned_use(std::uint64_t in_use, std::uint64_t held);
 void label(const void* address, std::uint64_t bytes, const char* role, const char* name, unsigned memory = 0,
            const char* module = "");
 // Sets the path of the module at `self`.
-void model_module(const void* self, const char* path, std::size_t bytes);
+void note_module_path(const void* self, const char* path, std::size_t bytes);
 // Sets the name of the process group with this key.
-void process_group(std::uint64_t key, const char* name, std::size_t bytes);
+void note_group_name(std::uint64_t key, const char* name, std::size_t bytes);
 // A worker of a loader begins to read its data. Notes the pages of its parent that it had copied by then, in a
 // forked worker.
-void first_item();
+void note_copied_at_first_item();
 // Writes `key=value` for the reader of the trace.
 void note(const char* text, std::size_t bytes);
 

@@ -308,7 +308,7 @@ def _at_exit(call):
 def _detach():
     _note_libraries()  # without a finder, nothing called it
     _note_installed_packages()  # after the last import, nothing called it
-    if _group_codes and _memtrace.unnamed():
+    if _group_codes and _memtrace.has_new_group_blocks():
         _name_groups()
     _memtrace.detach()
 

@@ -214,7 +214,7 @@ def _end(phase, flags):
         _end_loss()
     if _memtrace.end(phase, flags):
         _report_pinned()
-    if _group_codes and _memtrace.unnamed():
+    if _group_codes and _memtrace.has_new_group_blocks():
         _name_groups()
 
 

@@ -3,6 +3,7 @@
 #include "preload/record/process_groups.h"
 
 #include "preload/bounded/fork_locks.h"
+#include "preload/os/mappings.h"
 #include "preload/record/thread_entry.h"
 #include "preload/stack/python_frames.h"
 
@@ -123,8 +124,14 @@ GroupKey group_of_this_thread() {
   return 0;
 }
 
-void thread_was_made(std::uint64_t made) {
-  if (groups_are_used()) set_group_of_thread(made, group_of_this_thread());
+// A thread may free the object that has its pthread_t before its maker is back here. A program whose detached
+// threads do so crashed when the handle was read as memory is, and a program without NCCL needs no reading.
+void thread_was_made(const void* handle) {
+  const GroupKey group = group_of_this_thread();
+  if (group == 0) return;
+  std::uint64_t made = 0;
+  const os::Piece piece{handle, sizeof made};
+  if (os::copy_memory(&made, &piece, 1) == sizeof made) set_group_of_thread(made, group);
 }
 
 // If the table is full, the thread has none.
@@ -139,12 +146,12 @@ void set_group_of_thread(std::uint64_t made, GroupKey group) {
   if (group != 0) threads.add({made, group, 0});
 }
 
-void await_name(const GroupBlock& block) {
+void keep_group_block(const GroupBlock& block) {
   const Locked locked(groups_lock);
   if (locked && waiting.add(block)) __atomic_store_n(&has_new, true, __ATOMIC_RELAXED);
 }
 
-bool some_block_awaits_name() {
+bool has_new_group_blocks() {
   return __atomic_load_n(&has_new, __ATOMIC_RELAXED);
 }
 

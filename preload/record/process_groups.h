@@ -33,8 +33,10 @@ format::TextId name_of_group(GroupKey group);
 // Returns the group of the innermost such call on the calling thread. A thread without Python has the group of
 // the thread that made it. 0: none.
 GroupKey group_of_this_thread();
-// Called by the thread that made the thread `made`, a pthread_t: that one has the group of the caller.
-void thread_was_made(std::uint64_t made);
+// Called by the maker of a thread, with the address of the new thread's pthread_t. The new thread has the group
+// of the caller. The new thread may have freed its pthread_t by now: then it has none.
+void thread_was_made(const void* handle);
+// Sets the group of the thread with this pthread_t; 0 removes it.
 void set_group_of_thread(std::uint64_t made, GroupKey group);
 
 // A block that was taken for a group. `name`: the one it has got; TextId{0}: none yet.
@@ -46,10 +48,10 @@ struct GroupBlock {
   format::TextId name;
 };
 // Keeps the block until the groups are named next. If the table is full, it keeps the name that it has.
-void await_name(const GroupBlock& block);
+void keep_group_block(const GroupBlock& block);
 // True if a block came since the groups were named last.
-bool some_block_awaits_name();
-// The block has died.
+bool has_new_group_blocks();
+// Forgets the block, because it died.
 void forget_group_block(std::uint64_t address, unsigned memory);
 // Returns true, and the next block whose group has another name than the block. Call it after all groups are
 // named, until it returns false: then all blocks with named groups are settled.

@@ -32,6 +32,6 @@ int memtrace_at_thread_creation(pthread_t* out, const pthread_attr_t* attributes
   }
   const int result = create(out, attributes, start, argument);
   if (result != 0 || !memtrace::record::groups_are_used()) return result;
-  if (const memtrace::record::Recording here; here) memtrace::record::thread_was_made(*out);
+  if (const memtrace::record::Recording here; here) memtrace::record::thread_was_made(out);
   return result;
 }

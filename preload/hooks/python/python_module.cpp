@@ -96,7 +96,7 @@ Object* modules(Object*, Object* const* args, Ssize count) {
   Object* path = nullptr;
   for (Ssize at = 0; g_python.PyDict_Next(args[0], &at, &self, &path) != 0;) {
     const PythonText text = text_of(path);
-    record::model_module(reinterpret_cast<const void*>(number_of(self)), text.data, text.bytes);
+    record::note_module_path(reinterpret_cast<const void*>(number_of(self)), text.data, text.bytes);
   }
   return done();
 }
@@ -126,15 +126,15 @@ Object* groups(Object*, Object* const* args, Ssize count) {
     const PythonText text = text_of(name);
     const PythonText key = text_of(group);
     const std::uint64_t known = key.bytes != 0 ? record::text_key(key.data, key.bytes) : number_of(group);
-    record::process_group(known, text.data, text.bytes);
+    record::note_group_name(known, text.data, text.bytes);
   }
   record::label_waiting_nccl_blocks();
   return done();
 }
 
-// unnamed(): True if NCCL took memory since the groups were named last.
-Object* unnamed(Object*, Object* const*, Ssize) {
-  return g_python.PyBool_FromLong(record::some_block_awaits_name() ? 1 : 0);
+// has_new_group_blocks(): True if NCCL took memory since the groups were named last.
+Object* has_new_group_blocks(Object*, Object* const*, Ssize) {
+  return g_python.PyBool_FromLong(record::has_new_group_blocks() ? 1 : 0);
 }
 
 Object* current(Object*, Object* const*, Ssize) {
@@ -202,7 +202,7 @@ Object* note(Object*, Object* const* args, Ssize count) {
 }
 
 Object* first_item(Object*, Object* const*, Ssize) {
-  record::first_item();
+  record::note_copied_at_first_item();
   return done();
 }
 
@@ -309,7 +309,7 @@ constinit MethodDef g_methods[] = {
     {"module_call", module_call, kFastCall, nullptr},
     {"group_call", group_call, kFastCall, nullptr},
     {"groups", groups, kFastCall, nullptr},
-    {"unnamed", unnamed, kFastCall, nullptr},
+    {"has_new_group_blocks", has_new_group_blocks, kFastCall, nullptr},
     {"first_item", first_item, kFastCall, nullptr},
 };
 

@@ -145,7 +145,7 @@ void label(const void*, std::uint64_t bytes, const char* role, const char* name,
 void forget_modules() {
   say("modules\n");
 }
-void model_module(const void* self, const char* path, std::size_t bytes) {
+void note_module_path(const void* self, const char* path, std::size_t bytes) {
   char line[512];
   std::snprintf(line, sizeof(line), "module %llu %.*s\n",
                 static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(self)),
@@ -160,18 +160,18 @@ void add_group_call(const void* code, int place) {
 void forget_groups() {
   say("groups\n");
 }
-void process_group(std::uint64_t key, const char* name, std::size_t bytes) {
+void note_group_name(std::uint64_t key, const char* name, std::size_t bytes) {
   char line[512];
   std::snprintf(line, sizeof(line), "group %llu %.*s\n", static_cast<unsigned long long>(key),
                 static_cast<int>(bytes), name);
   say(line);
 }
 void label_waiting_nccl_blocks() {}
-bool some_block_awaits_name() {
+bool has_new_group_blocks() {
   return g_unnamed;
 }
 
-void first_item() {}
+void note_copied_at_first_item() {}
 void pinned_use(std::uint64_t, std::uint64_t) {} // nobody is asked: there is none
 bool pinned_memory_is_held() {
   return false;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <cstdint>
 #include <string>
@@ -49,15 +50,15 @@ TEST(ProcessGroups, NamesAreForgottenTogether) {
 
 TEST(ProcessGroups, BlocksWaitForTheNameOfTheirGroup) {
   in_child([] {
-    EXPECT_FALSE(some_block_awaits_name());
-    await_name(block(1, kTp));
-    await_name(block(2, kDp));
-    await_name(block(3, kTp));
-    EXPECT_TRUE(some_block_awaits_name());
+    EXPECT_FALSE(has_new_group_blocks());
+    keep_group_block(block(1, kTp));
+    keep_group_block(block(2, kDp));
+    keep_group_block(block(3, kTp));
+    EXPECT_TRUE(has_new_group_blocks());
     forget_group_block(3, 2);
     forget_group_block(1, 1);
     EXPECT_EQ(rename_all(kTpName, TextId{0}), "3=11 ") << "block 1 died, group dp has no name yet";
-    EXPECT_FALSE(some_block_awaits_name()) << "only a new block asks for names";
+    EXPECT_FALSE(has_new_group_blocks()) << "only a new block asks for names";
     EXPECT_EQ(rename_all(kTpName, kDpName), "2=12 ");
     EXPECT_EQ(rename_all(kTpName, kDpName), "");
   });
@@ -68,8 +69,8 @@ TEST(ProcessGroups, BlocksWaitForTheNameOfTheirGroup) {
 TEST(ProcessGroups, ABlockThatWasNamedTooEarlyIsNamedAgain) {
   in_child([] {
     rename_all(kTpName, kDpName);
-    await_name(block(1, kTp, name_of_group(kTp)));
-    await_name(block(2, kDp, name_of_group(kDp)));
+    keep_group_block(block(1, kTp, name_of_group(kTp)));
+    keep_group_block(block(2, kDp, name_of_group(kDp)));
     EXPECT_EQ(rename_all(TextId{13}, kDpName), "1=13 ");
     EXPECT_EQ(rename_all(TextId{14}, kDpName), "") << "block 1 belongs to the group that was there then";
   });
@@ -77,7 +78,7 @@ TEST(ProcessGroups, ABlockThatWasNamedTooEarlyIsNamedAgain) {
 
 TEST(ProcessGroups, FullTablesGiveNoNameAndNoWrongOne) {
   in_child([] {
-    for (std::uint64_t i = 1; i <= 2000; ++i) await_name(block(i, kTp));
+    for (std::uint64_t i = 1; i <= 2000; ++i) keep_group_block(block(i, kTp));
     for (std::uint64_t i = 1; i <= 2000; ++i) name_group(i * 16, TextId{static_cast<std::uint32_t>(i)});
     for (std::uint64_t i = 1; i <= 2000; ++i) {
       const auto name = static_cast<std::uint32_t>(name_of_group(i * 16));
@@ -97,11 +98,12 @@ TEST(ProcessGroups, NoObjectHasTheKeyOfAName) {
 TEST(ProcessGroups, AThreadOfNoGroupHasNone) {
   in_child([] {
     EXPECT_FALSE(groups_are_used());
-    thread_was_made(0x7F0000009000);
+    const std::uint64_t handle = 0x7F0000009000;
+    thread_was_made(&handle);
     const int code = 0;
     add_group_call(&code, 2);
     EXPECT_TRUE(groups_are_used());
-    thread_was_made(0x7F0000009000);
+    thread_was_made(&handle);
     EXPECT_EQ(group_of_this_thread(), 0u);
   });
 }
@@ -131,12 +133,24 @@ TEST(ProcessGroups, AThreadHasTheGroupOfItsMaker) {
     EXPECT_EQ(on_thread(&pointer, kDp), kDp) << "its maker has";
     set_group_of_thread(self, kTp);
     EXPECT_EQ(group_of_this_thread(), kTp);
-    thread_was_made(pointer);
+    thread_was_made(&pointer);
     EXPECT_EQ(on_thread(&pointer, 0), kTp) << "its maker has no Python, and the group of its own maker";
     set_group_of_thread(self, 0);
     EXPECT_EQ(group_of_this_thread(), 0u);
     for (std::uint64_t i = 1; i < 2000; ++i) set_group_of_thread(i * 64, kTp);
     EXPECT_EQ(group_of_this_thread(), 0u);
+  });
+}
+
+TEST(ProcessGroups, AThreadMayHaveFreedItsHandle) {
+  in_child([] {
+    const int code = 0;
+    add_group_call(&code, 2);
+    void* const freed = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(freed, 4096);
+    set_group_of_thread(static_cast<std::uint64_t>(pthread_self()), kTp);
+    ASSERT_EQ(group_of_this_thread(), kTp);
+    thread_was_made(freed);
   });
 }
 

@@ -41,7 +41,7 @@ std::string others() {
   return min_peak() == 0 ? "" : ", and any other process " + needs();
 }
 
-// Returns how this launcher loses LD_PRELOAD, or "" if it is none that does.
+// Returns how this launcher loses LD_PRELOAD, or "" if it does not.
 std::string reason_of_launcher(const std::string& name) {
   constexpr const char* kBehind = "put memtrace run -- behind it";
   const std::vector<std::string>& elsewhere = launchers_to_elsewhere();

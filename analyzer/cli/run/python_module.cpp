@@ -13,7 +13,7 @@
 namespace memtrace::cli {
 namespace {
 
-// The package of this installation may be none that its Python has.
+// The Python may lack the package of this installation.
 void add_package_to_path() {
   const std::string folder = installed_package();
   if (folder.empty()) return;

@@ -124,8 +124,8 @@ GroupKey group_of_this_thread() {
   return 0;
 }
 
-// A thread may free the object that has its pthread_t before its maker returns. An ordinary read of it crashed a
-// program with 20,000 such threads. So the kernel copies it, and only for threads that a collective makes.
+// A thread may free the object that has its pthread_t before its maker returns. An ordinary read of it crashed
+// a program with 20,000 such threads. So the kernel copies it, and only for threads that a collective makes.
 void thread_was_made(const void* handle) {
   const GroupKey group = group_of_this_thread();
   if (group == 0) return;

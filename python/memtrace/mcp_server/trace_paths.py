@@ -6,7 +6,7 @@ import os
 import stat
 from dataclasses import dataclass
 
-SUFFIXES = (".memtrace", ".mtz", ".pickle")
+SUFFIXES = (".memtrace", ".memtrace.zst", ".pickle")  # traces, packed files, snapshots of PyTorch
 MAX_BYTES = 4 << 30  # of one trace or job: MEMTRACE_MAX_NODE by default
 MAX_ENTRIES = 4096  # of one directory with what is below it
 MAX_NAME = 1000

@@ -144,7 +144,7 @@ class Marks(harness.Case):
         """As in names of phases: the host's name is replaced."""
         host = socket.gethostname()
         self.run_traced(SNAPSHOTS.replace('"one"', f'"on {host}"'))
-        packed = os.path.join(self.scratch, "packed.mtz")
+        packed = os.path.join(self.scratch, "packed.memtrace.zst")
         subprocess.run([harness.COMMAND, "pack", self.out, "--redact", "-o", packed], env=harness.bare_environment(),
                        check=True, capture_output=True)
         self.assertIn(f"\nSnapshot on {host},", self.report_text())

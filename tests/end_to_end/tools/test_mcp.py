@@ -135,6 +135,14 @@ class Mcp(harness.Case):
         self.assertEqual([(row["path"], row.get("step"), row["allocated"]) for row in rows],
                          [(row["path"], row["step"], row["allocated"]) for row in whole])
 
+    def test_a_packed_file(self):
+        self.record("job", ["-c", "kept = bytearray(48 << 20)"])
+        packed = os.path.join(self.root, "sent.memtrace.zst")
+        subprocess.run([harness.COMMAND, "pack", os.path.join(self.root, "job"), "-o", packed], check=True, capture_output=True)
+        listed, report = self.answers(("list_traces", {}), ("report", {"trace": "sent.memtrace.zst", "part": "peaks"}))
+        self.assertEqual(sorted(row["name"] for row in listed["rows"]), ["job", "sent.memtrace.zst"])
+        self.assertGreaterEqual(max(row["bytes"] for row in report["rows"] if row["measure"] == "live"), 48 << 20)
+
     def test_evidence_of_a_killed_process_is_not_stored(self):
         self.record("killed", ["-c", "import os\nkept = bytearray(64 << 20)\nos.kill(os.getpid(), 9)"])
         before = listing(self.root)

@@ -89,6 +89,7 @@ struct Facts {
   // Of a process that was killed: highest level of the host before recording began, as far as the recorder
   // knows.
   std::uint64_t highest_before = 0;
+  format::Pauses pauses{}; // of threads of the program, by memtrace; all 0: none is recorded
 
   // These facts decide how steps are counted: see replay/phase_tracker.h.
   bool auto_phases = false;

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "analyzer/files/read_budget.h"
+#include "analyzer/trace/noted_totals.h"
 #include "analyzer/trace/window_snapshot.h"
 
 namespace memtrace::trace {
@@ -84,7 +85,8 @@ Trace::Trace(const std::string& path, Progress* progress)
     build_parts();
     survey();
   }
-  facts_.lost_blocks = lost_blocks();
+  facts_.lost_blocks = rings_ ? rings_->header.lost_blocks : noted_lost_blocks(facts_);
+  facts_.pauses = rings_ ? rings_->header.pauses : noted_pauses(facts_);
   if (!rings_) return;
   const format::RingFileHeader& header = rings_->header;
   if (header.ended != 1) {
@@ -93,24 +95,6 @@ Trace::Trace(const std::string& path, Progress* progress)
   }
   if (header.beginning == 0) return;
   facts_.beginning = {header.live[0], std::max(header.beginning, header.live[0]), header.beginning_small};
-}
-
-// A process that ended in an orderly way has no ring file: it left its totals in notes.
-format::LostBlocks Trace::lost_blocks() const {
-  if (rings_) return rings_->header.lost_blocks;
-  format::LostBlocks lost{};
-  const auto read = [this](const char* key, const std::array<std::uint64_t*, 4>& fields) {
-    const std::string note = facts_.note(key).value_or("");
-    const char* at = note.data();
-    const char* const end = at + note.size();
-    for (std::uint64_t* const field : fields) {
-      at = std::find_if(at, end, [](char c) { return c >= '0' && c <= '9'; });
-      at = std::from_chars(at, end, *field).ptr;
-    }
-  };
-  read("lost.births", {&lost.births, &lost.birth_bytes, &lost.uncounted_birth_bytes, &lost.tensor_birth_bytes});
-  read("lost.deaths", {&lost.deaths, &lost.death_bytes, &lost.uncounted_death_bytes, &lost.tensor_death_bytes});
-  return lost;
 }
 
 // If the ring file lies beside the trace, the survey waits for its records. If not, surveys the trace now,

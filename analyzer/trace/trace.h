@@ -88,7 +88,6 @@ class Trace {
 
   void find_rings();
   void take_rings(const std::string& path);
-  format::LostBlocks lost_blocks() const;
   void build_parts();
   static void take(const File& file, const SegmentIndex& index, TracePart& part);
   void add_rings();

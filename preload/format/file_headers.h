@@ -1,6 +1,8 @@
 // Purpose: the containers of events: segments in a trace file, slots in a ring file.
 #pragma once
 
+#include <iterator>
+
 #include "preload/format/block_events.h"
 
 namespace memtrace::format {
@@ -119,6 +121,16 @@ struct LostBlocks {
   std::uint64_t tensor_death_bytes;
 };
 
+// The times for which memtrace held threads of the program: at a ledger, or at a full ring. The last bucket has
+// those longer than all limits.
+inline constexpr std::uint32_t kPauseLimitsUs[] = {100, 200, 500, 1000, 2000, 5000, 20'000, 50'000};
+inline constexpr std::size_t kPauseBuckets = std::size(kPauseLimitsUs) + 1;
+struct Pauses {
+  std::uint64_t sum_ns;
+  std::uint64_t longest_ns;
+  std::uint64_t count[kPauseBuckets];
+};
+
 struct RingFileHeader {
   char magic[8];
   std::uint16_t version;
@@ -157,6 +169,7 @@ struct RingFileHeader {
   // The highest level of the host before recording began. The trace may lack it, because it has only the sums
   // of blocks that were born and died before.
   std::uint64_t highest_before;
+  Pauses pauses;
 };
 static_assert(sizeof(RingFileHeader) <= kPage);
 static_assert(std::is_trivially_copyable_v<RingFileHeader>);

@@ -13,6 +13,7 @@
 #include "preload/record/model_modules.h"
 #include "preload/record/process_groups.h"
 #include "preload/rss/inherited_ranges.h"
+#include "preload/state/pauses.h"
 #include "preload/trace/write_allowance.h"
 
 namespace memtrace::record {
@@ -61,9 +62,23 @@ void note_copied_at_first_item() {
   here.mark(format::NoteEvent{mark_text(text.text(), text.size()), 0});
 }
 
+namespace {
+
+bool begins_with(const char* text, std::size_t bytes, const char* start) {
+  const std::size_t length = std::strlen(start);
+  return bytes >= length && std::memcmp(text, start, length) == 0;
+}
+
+bool is_text(const char* text, std::size_t bytes, const char* wanted) {
+  return bytes == std::strlen(wanted) && begins_with(text, bytes, wanted);
+}
+
+} // namespace
+
 void note(const char* text, std::size_t bytes) {
-  constexpr char kWorker[] = "kind=worker";
-  if (bytes == sizeof kWorker - 1 && std::memcmp(text, kWorker, bytes) == 0) becomes_worker();
+  if (is_text(text, bytes, "kind=worker")) becomes_worker();
+  // A process of torch.multiprocessing.spawn has no rank in its environment.
+  if (begins_with(text, bytes, "world-size=") && !is_text(text, bytes, "world-size=1")) is_one_of_ranks();
   if (const Recording here; here) here.mark(format::NoteEvent{mark_text(text, bytes), 0});
 }
 

@@ -34,6 +34,7 @@
 #include "preload/state/fork_mark.h"
 #include "preload/state/loss_counters.h"
 #include "preload/state/new_record.h"
+#include "preload/state/pauses.h"
 #include "preload/state/read_settings.h"
 #include "preload/state/recorder_state.h"
 #include "preload/state/settings.h"
@@ -117,6 +118,7 @@ void start_life(bool may_unwind) {
   find_place(); // a disabled process also founds its job and passes it on
   read_settings(slash != nullptr ? slash + 1 : executable.text());
   if (!settings.active) return;
+  if (place.world > 1) is_one_of_ranks();
   find_modules_by(executable.text());
   find_allocator_library();
   if (!may_unwind && settings.stacks == Stacks::both) settings.stacks = Stacks::python;
@@ -139,6 +141,7 @@ void begin_recording() {
   if (state() == State::buffering) {
     if (open_files()) {
       keep_losses_in(ring_header());
+      keep_pauses_in(ring_header());
       note_beginning();
       count_only(quota().detail == Detail::counts);
       write_writer_segment();

@@ -48,6 +48,7 @@ void end_life(int code) {
     put_flows_of_others();
     if (quota().detail == Detail::full) note_quota();
     note_losses();
+    note_pauses();
     note_own_memory();
     said = put_end(format::EndHow::exit, static_cast<std::uint32_t>(code));
     if (code != 0) note_giving_up();

@@ -17,6 +17,7 @@
 #include "preload/state/loss_counters.h"
 #include "preload/state/messages.h"
 #include "preload/state/new_record.h"
+#include "preload/state/pauses.h"
 #include "preload/state/recorder_state.h"
 
 namespace memtrace::record {
@@ -45,6 +46,7 @@ bool before_exec(const char* path) {
   drain_rings(true);
   open_reserve();
   note_losses();
+  note_pauses();
   note_own_memory();
   format::RingRecord record = record_of(format::ExecEvent{intern_text(path, std::strlen(path)), 0});
   emit(record);
@@ -73,6 +75,7 @@ bool renew_rings() {
   if (!renew_ring_file()) return false;
   set_uncounted_bounds(); // counters in slots of the old file do not survive a kill
   keep_losses_in(ring_header());
+  keep_pauses_in(ring_header());
   return true;
 }
 

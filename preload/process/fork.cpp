@@ -25,6 +25,7 @@
 #include "preload/samples/pss_samples.h"
 #include "preload/state/fork_mark.h"
 #include "preload/state/loss_counters.h"
+#include "preload/state/pauses.h"
 #include "preload/state/recorder_state.h"
 #include "preload/state/settings.h"
 #include "preload/state/thread.h"
@@ -77,6 +78,7 @@ void begin_as_child(bool raw) {
   forget_windows();
   forget_bound();
   keep_losses_in(nullptr);
+  keep_pauses_in(nullptr);
   forget_startup_log();
   sampled_forked();
   definitions_forked();

@@ -14,6 +14,7 @@
 #include "preload/ring/ring_file.h"
 #include "preload/state/loss_counters.h"
 #include "preload/state/new_record.h"
+#include "preload/state/pauses.h"
 #include "preload/state/thread.h"
 #include "preload/trace/trace_file.h"
 #include "preload/trace/write_allowance.h"
@@ -90,6 +91,14 @@ void note_losses() {
     put_note(text.add("lost.").add(format::kLossNames[i]).add("=").add(count));
   }
   note_lost_blocks();
+}
+
+void note_pauses() {
+  const format::Pauses pauses = pauses_so_far();
+  Line<256> text;
+  text.add("pauses=").add(pauses.sum_ns).add(" ").add(pauses.longest_ns);
+  for (const std::uint64_t count : pauses.count) text.add(" ").add(count);
+  if (pauses.sum_ns != 0) put_note(text);
 }
 
 void note_own_memory() {

@@ -23,8 +23,11 @@ void put_flows_of_others();
 // the process of the job that this one belongs to.
 void note_ancestors();
 
-// They put the losses and the size of the recorder's memory. Both are in the ring file, which will be removed.
+// They put what is in the ring file, which will be removed: the losses, the pauses, the size of the recorder's
+// memory.
 void note_losses();
+// Puts "pauses=SUM LONGEST COUNT...", in ns, a count for each bucket (format/file_headers.h).
+void note_pauses();
 void note_own_memory();
 // Puts that MEMTRACE_MAX_NODE granted less than the process asked for, if so.
 void note_quota();

@@ -1,6 +1,7 @@
 // Purpose: one ring per thread in the ring file, so that records survive the process.
 // Runs: inside the program's malloc, and in the drain.
 #include "preload/ring/ring.h"
+#include "preload/os/clocks.h"
 
 #include "preload/bounded/fork_locks.h"
 #include "preload/os/threads.h"
@@ -11,6 +12,7 @@
 #include "preload/ring/write_out.h"
 #include "preload/state/doorbell.h"
 #include "preload/state/loss_counters.h"
+#include "preload/state/pauses.h"
 #include "preload/trace/trace_file.h"
 #include "preload/trace/trace_windows.h"
 
@@ -223,7 +225,9 @@ bool was_taken_back(const Thread& thread) {
   if (waiting == thread.records.size / 2 && !grow(thread)) wake_if_slow(record.stamp);
   std::uint64_t tail = thread.sequence - waiting;
   if (waiting >= capacity_of(thread.records.size) && !grow(thread)) {
+    const std::uint64_t paused = os::monotonic_ns();
     const Passed passed = make_pass(slot);
+    count_pause(os::monotonic_ns() - paused);
     if (!in_current_file(thread)) { // the pass was over the new file; the next record leaves the old one
       lost(format::Loss::busy);
       return false;

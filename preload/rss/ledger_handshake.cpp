@@ -9,6 +9,7 @@
 #include "preload/os/threads.h"
 #include "preload/record/live_levels.h"
 #include "preload/state/doorbell.h"
+#include "preload/state/pauses.h"
 #include "preload/state/recorder_state.h"
 #include "preload/state/thread.h"
 
@@ -27,9 +28,8 @@ constexpr std::uint64_t kShare = 1000;
 constexpr std::uint64_t kEarlyShare = 50;
 constexpr std::uint64_t kEarlyNs = 10'000'000'000;
 constexpr std::uint64_t kUntilTakingNs = 20'000'000; // a background thread that writes to disk comes too late
-constexpr std::uint64_t kTakingNs = 50'000'000;
-constexpr std::uint64_t kBetweenNs = 2'000'000;    // between two looks at RSS, which take 5 us each
-constexpr std::uint64_t kPatienceNs = 400'000'000; // at a peak, which may end
+constexpr std::uint64_t kBetweenNs = 2'000'000;      // between two looks at RSS, which take 5 us each
+constexpr std::uint64_t kPatienceNs = 400'000'000;   // at a peak, which may end
 constexpr std::uint64_t kLongPatienceNs = 500'000'000;
 constexpr std::uint64_t kLostNs = 1'000'000'000; // a handler's jump took the thread out of its query
 // RSS is a new peak if it is 1 part higher than the highest. If the last ledger was more recent, the part is
@@ -114,9 +114,11 @@ void ask() {
   answer.moving = 0;
 }
 
+// Waits until the ledger is taken. `since`: when the pause began, with the query of the allocator.
 void wait_for_ledger(std::uint64_t since) {
-  wait_while(Call::answered, since + kUntilTakingNs);
-  wait_while(Call::taking, since + kTakingNs);
+  const std::uint64_t longest = longest_ledger_pause();
+  wait_while(Call::answered, since + (longest < kUntilTakingNs ? longest : kUntilTakingNs));
+  wait_while(Call::taking, since + longest);
 }
 
 void stand(Call why) {
@@ -125,15 +127,16 @@ void stand(Call why) {
   if (!here ||
       (!change(Call::wanted, Call::asking) && (why == Call::wanted || !change(Call::none, Call::asking))))
     return;
+  const std::uint64_t paused = os::monotonic_ns();
   const std::uint64_t before = os::thread_cpu_ns();
   ask();
   __atomic_fetch_add(&stood, os::thread_cpu_ns() - before, __ATOMIC_RELAXED);
-  const std::uint64_t asked = os::monotonic_ns();
-  const bool stands = may_stand(asked, why);
+  const bool stands = may_stand(os::monotonic_ns(), why);
   __atomic_store_n(&standing, stands, __ATOMIC_RELAXED);
   __atomic_store_n(&ledger_call, number(Call::answered), __ATOMIC_RELEASE);
   wake_drain();
-  if (stands) wait_for_ledger(asked);
+  if (stands) wait_for_ledger(paused);
+  count_pause(os::monotonic_ns() - paused);
 }
 
 // True if RSS is a new peak. Reads RSS at most every 2 ms.
@@ -173,6 +176,7 @@ void stand_before_purge(std::uint64_t address, std::size_t bytes) {
   __atomic_store_n(&ledger_call, number(Call::answered), __ATOMIC_RELEASE);
   wake_drain();
   wait_for_ledger(time);
+  count_pause(os::monotonic_ns() - time);
   if (change(Call::answered, Call::asking)) { // the ledger came too late: the block has one place again
     answer.moving = 0;
     __atomic_store_n(&ledger_call, number(Call::none), __ATOMIC_RELEASE);
@@ -183,7 +187,7 @@ void answer_at_end() {
   if (!may_be_asked()) return;
   // While the background thread takes a ledger, no thread can answer. Without this wait, the last ledger has an
   // older answer, or none.
-  wait_while(Call::taking, os::monotonic_ns() + kTakingNs);
+  wait_while(Call::taking, os::monotonic_ns() + longest_ledger_pause());
   if (!change(Call::wanted, Call::asking) && !change(Call::none, Call::asking) &&
       !change(Call::answered, Call::asking))
     return;
@@ -221,8 +225,10 @@ const AllocatorAnswer& last_answer() {
 }
 
 void ledger_was_taken(std::uint64_t resident, std::int64_t highest_live, std::uint64_t cost) {
-  if (__atomic_exchange_n(&standing, false, __ATOMIC_ACQ_REL))
-    __atomic_fetch_add(&stood, cost, __ATOMIC_RELAXED);
+  if (__atomic_exchange_n(&standing, false, __ATOMIC_ACQ_REL)) {
+    const std::uint64_t longest = longest_ledger_pause();
+    __atomic_fetch_add(&stood, cost < longest ? cost : longest, __ATOMIC_RELAXED);
+  }
   __atomic_store_n(&taken, os::monotonic_ns(), __ATOMIC_RELAXED);
   __atomic_store_n(&last_cost, cost, __ATOMIC_RELAXED);
   answer.moving = 0;

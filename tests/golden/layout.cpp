@@ -104,6 +104,7 @@ void add_rings(Text& text) {
   FIELD(RingFileHeader, beginning_small);
   FIELD(RingFileHeader, uncounted_bound);
   FIELD(RingFileHeader, highest_before);
+  FIELD(RingFileHeader, pauses);
 }
 
 void add_rows(Text& text) {

@@ -14,6 +14,7 @@
 #include "analyzer/print/json/finding_json.h"
 #include "analyzer/print/json/holdings_json.h"
 #include "analyzer/print/json/ledger_json.h"
+#include "analyzer/print/json/pauses_json.h"
 #include "analyzer/print/json/phase_peaks_json.h"
 #include "analyzer/print/json/segments_json.h"
 #include "analyzer/print/json/snapshots_json.h"
@@ -308,6 +309,7 @@ Json trace_json(const ProcessAnalysis& analysis) {
       {"buckets", buckets_json(analysis)},
       {"own_bytes", own ? Json(*own) : Json(nullptr)},
       {"cut_stacks", analysis.losses.cut_stacks},
+      {"pauses", pauses_json(analysis)},
       {"written_by", written_by.empty() ? Json(nullptr) : Json(written_by)},
       {"newer", newer_json(analysis.trace->newer())},
       {"torch_snapshot", torch_snapshot_json(facts)}};

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <iterator>
+#include <numeric>
 #include <string_view>
 
 #include "analyzer/explain/rings_only.h"
@@ -32,6 +34,20 @@ std::string missing_functions(const trace::Facts& facts) {
   if (missing > kNamed) names += fmt::format(" and {} more", missing - kNamed);
   return fmt::format(
       "; phases or roles are missing: this version of a package differs from what memtrace knows ({})", names);
+}
+
+// Returns the pauses of the program's threads, or "" if none is recorded.
+std::string pauses_text(const ProcessAnalysis& analysis) {
+  const format::Pauses& pauses = analysis.facts().pauses;
+  if (pauses.sum_ns == 0) return "";
+  const std::uint64_t number =
+      std::accumulate(std::begin(pauses.count), std::end(pauses.count), std::uint64_t{0});
+  const double run = analysis.seconds(analysis.facts().last_stamp),
+               sum = static_cast<double>(pauses.sum_ns) / 1e9;
+  const std::string share = run > 0 ? fmt::format(" ({:.2f} % of the time)", 100 * sum / run) : "";
+  return fmt::format("memtrace paused threads {}: {:.1f} ms in all{}, at most {:.1f} ms",
+                     number == 1 ? "once" : count(number) + " times", 1e3 * sum, share,
+                     static_cast<double>(pauses.longest_ns) / 1e6);
 }
 
 } // namespace
@@ -79,6 +95,7 @@ void write_losses(ProcessAnalysis& analysis, Lines& lines) {
   if (const std::string limited = rings_only_text(analysis); !limited.empty()) lines.paragraph("", limited);
   if (const auto own = analysis.own_bytes())
     lines.plain(fmt::format("memtrace's own memory: {}", size(static_cast<std::int64_t>(*own))));
+  if (const std::string pauses = pauses_text(analysis); !pauses.empty()) lines.plain(pauses);
 }
 
 } // namespace memtrace::report

@@ -246,6 +246,18 @@ TEST_F(Files, LossesAreNamed) {
   EXPECT_EQ(losses.total(), 10u);
 }
 
+TEST_F(Files, PausesOfANote) {
+  Builder builder = births(5);
+  builder.note("pauses=5000000 3000000 1 0 0 0 1 x");
+  write(builder.bytes());
+  const format::Pauses pauses = Trace(path()).facts().pauses;
+  EXPECT_EQ(pauses.sum_ns, 5'000'000u);
+  EXPECT_EQ(pauses.longest_ns, 3'000'000u);
+  EXPECT_EQ(pauses.count[0], 1u);
+  EXPECT_EQ(pauses.count[4], 1u);
+  EXPECT_EQ(pauses.count[8], 0u);
+}
+
 TEST_F(Files, TheRestOfSmallFlowsComesFromTheRing) {
   Builder builder;
   builder.birth(1, 8192, Kind::heap, 0, 0, 0, {100, 40, 10, 4}).counters(1000, 0, 5, 0);

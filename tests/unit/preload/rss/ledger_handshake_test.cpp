@@ -11,6 +11,7 @@
 #include "preload/allocator/allocator_stats.h"
 #include "preload/os/clocks.h"
 #include "preload/os/threads.h"
+#include "preload/state/pauses.h"
 #include "preload/state/recorder_state.h"
 
 namespace memtrace::record {
@@ -65,6 +66,38 @@ TEST(LedgerHandshake, TheEndDoesNotWaitWithoutBound) {
     answer_at_end();
     EXPECT_GE(os::monotonic_ns() - began, 50'000'000u);
     EXPECT_FALSE(last_answer().given);
+  });
+}
+
+std::uint64_t pauses_in(std::size_t from, std::size_t until) {
+  const format::Pauses pauses = pauses_so_far();
+  std::uint64_t sum = 0;
+  for (std::size_t i = from; i < until; ++i) sum += pauses.count[i];
+  return sum;
+}
+
+// The background thread never comes. So the pause has its longest length, and is counted in its bucket.
+TEST(LedgerHandshake, APauseEndsWithoutTheBackgroundThread) {
+  in_child([] {
+    ask_glibc_in(State::recording);
+    call_for_ledger();
+    offer_ledger_turn();
+    const std::uint64_t longest = pauses_so_far().longest_ns;
+    EXPECT_GE(longest, 20'000'000u);
+    EXPECT_EQ(pauses_so_far().sum_ns, longest);
+    EXPECT_EQ(pauses_in(0, 6), 0u) << "these are shorter than 20 ms";
+    EXPECT_EQ(pauses_in(6, format::kPauseBuckets), 1u);
+  });
+}
+
+TEST(LedgerHandshake, APauseOfARankIsAMillisecond) {
+  in_child([] {
+    ask_glibc_in(State::recording);
+    is_one_of_ranks();
+    call_for_ledger();
+    offer_ledger_turn();
+    EXPECT_GE(pauses_so_far().longest_ns, 1'000'000u);
+    EXPECT_EQ(longest_ledger_pause(), 1'000'000u);
   });
 }
 

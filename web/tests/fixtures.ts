@@ -2,7 +2,8 @@
 
 import {readFileSync} from 'node:fs';
 
-import {DiffDocument, ExplainDocument, Process, ReportDocument} from '../src/report/document';
+import {DiffDocument, ExplainDocument} from '../src/report/answers';
+import {Process, ReportDocument} from '../src/report/document';
 
 export interface Fixture {
   readonly report: ReportDocument;

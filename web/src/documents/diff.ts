@@ -1,7 +1,7 @@
 // Purpose: the tab of differences: two runs, and the first step against a typical one.
 
 import {documentsOf} from '../report/current';
-import {DiffDocument, DiffRow} from '../report/document';
+import {DiffDocument, DiffRow} from '../report/answers';
 import {framesOf, namesOf, SiteNames, titleOf} from '../report/sites';
 import type {App, Tab, View} from '../state/app';
 import {bytesColumn, changeColumn, Column, putBytes, textColumn} from '../table/column';

@@ -1,7 +1,8 @@
 // Purpose: the tab that compares bytes per parameter with theory.
 
 import {Current, documentsOf} from '../report/current';
-import {ExplainDocument, ParameterRow} from '../report/document';
+import {ExplainDocument} from '../report/answers';
+import {ParameterRow} from '../report/document';
 import {scriptsOf} from '../report/holders';
 import {namesOf, SiteNames, titleOf} from '../report/sites';
 import {headline, nameOf} from '../report/theory';

@@ -10,7 +10,7 @@ import {laneWords, measureWords, memoryWords, when} from '../wording/labels';
 import {fixed} from '../wording/units';
 import {built} from './built';
 import {bar, button, bytes, element, name, sentence, swatch} from '../dom/element';
-import {goTo, instantButton, laneOf} from './moment';
+import {atInstant, goTo, laneOf} from './moment';
 import {born} from './peaks';
 import {stack} from './frames';
 
@@ -137,8 +137,8 @@ function largestLines(app: App, current: Current, process: Process): Node[] {
   if (largest.length === 0 || total <= 0) return [];
   const head = element('p', {class: 'lead'}, [
     `The peak of ${laneWords(peak.memory, peak.measure)} is `, bytes(total),
-    `, ${when(peak.phase, peak.step).replace(/^(?!outside)/, "in ")}, `,
-    instantButton(app, current.index, peak.t, laneOf(current.info, peak.memory, peak.measure)),
+    `, ${when(peak.phase, peak.step).replace(/^(?!outside)/, "in ")}`,
+    ...atInstant(app, current.index, peak.t, laneOf(current.info, peak.memory, peak.measure)),
     '. Your lines that held the most:'
   ]);
   const rest = all.filter((one) => one.rest).reduce((sum, one) => sum + one.bytes, 0);

@@ -97,7 +97,7 @@ function section(app: App, current: Current|null, ledger: Ledger, number: number
   else if (highest > ledger.total && ledger.at === 'peak_rss')
     head.append(' Between samples, or before this program, the kernel counted ', bytes(highest), '.');
   const title = element('h2', {}, [titleOf(ledger)]);
-  if (ledger.of !== undefined && ledger.of !== '' && ledger.scope !== 'node')
+  if (ledger.of && ledger.scope !== 'node')
     title.append(' ', element('small', {class: 'muted'}, [name(ledger.of, 80)]));
   const largest = ledger.rows.reduce((most, row) => Math.max(most, row.bytes), 0);
   const rows = table({

@@ -41,3 +41,9 @@ export function instantButton(app: App, process: number, seconds: number, lane =
       () => goTo(app, process, seconds * 1e9, lane),
       {class: 'instant', title: `Shows ${seconds} s in the timeline`});
 }
+
+/** Returns the button behind a comma. A peak in a range of steps has no instant. */
+export function atInstant(
+    app: App, process: number, seconds: number|null, lane = -1): (string|HTMLButtonElement)[] {
+  return seconds === null ? [] : [', ', instantButton(app, process, seconds, lane)];
+}

@@ -11,7 +11,7 @@ import {laneWords, since, when} from '../wording/labels';
 import {count, inUnit, percent, Unit, unitFor} from '../wording/units';
 import {built, Choice, chooser} from './built';
 import {bar, button, bytes, element, name, swatch} from '../dom/element';
-import {instantButton, laneOf} from './moment';
+import {atInstant, laneOf} from './moment';
 import {stack} from './frames';
 
 interface KeyChoice extends Choice {
@@ -144,8 +144,8 @@ function build(app: App, current: Current, choice: string): Node[] {
   const go = (to: Peak, how: string) => app.go({choice: `peaks:${keyOf(to)},${how}`});
   const find = (value: string) => peaks.find((one) => keyOf(one) === value) ?? peak;
   const head = element('p', {class: 'lead'}, [
-    bytes(peak.bytes), ` of ${titleOf(peak)} at most, ${during(peak)}, `,
-    instantButton(app, current.index, peak.t, laneOf(current.info, peak.memory, peak.measure)), '.'
+    bytes(peak.bytes), ` of ${titleOf(peak)} at most, ${during(peak)}`,
+    ...atInstant(app, current.index, peak.t, laneOf(current.info, peak.memory, peak.measure)), '.'
   ]);
   const untouched = peak.reserved_untouched ?? 0;
   if (untouched > 0)

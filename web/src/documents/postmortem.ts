@@ -53,8 +53,9 @@ function filling(death: Death, namer: SiteNamer): HTMLElement[] {
   if (block === null) return [];
   const names = namer.namesOf(block);
   const line = element('p', {}, [
-    'It was filling a block of ', bytes(block.bytes), ', of which ', bytes(block.touched),
-    ' were touched: ', name(titleOf(names))
+    'It was filling a block of ', bytes(block.bytes),
+    ...(block.touched === null ? [] : [', of which ', bytes(block.touched), ' were touched']), ': ',
+    name(titleOf(names))
   ]);
   if (names.own !== '' && names.own !== names.where) line.append(' \u2190 ', name(names.own));
   return [element(

@@ -2,7 +2,8 @@
 
 import type {PageData} from '../format/decode';
 import type {ProcessInfo} from '../format/page';
-import {DiffDocument, ExplainDocument, Process, ReportDocument} from './document';
+import {DiffDocument, ExplainDocument} from './answers';
+import {Process, ReportDocument} from './document';
 import {SiteNamer} from './holders';
 import {sameProcess} from './levels';
 

@@ -3,7 +3,8 @@
 import {wordsOf} from '../wording/labels';
 import {fixed} from '../wording/units';
 
-import {ExplainDocument, ParameterRow} from './document';
+import {ExplainDocument} from './answers';
+import {ParameterRow} from './document';
 
 /** Names of buffers such as "exp_avg" stay as they are. */
 export function nameOf(row: ParameterRow): string {

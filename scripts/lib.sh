@@ -15,6 +15,7 @@ quantised=$cache/quantised # packages that pack parameters into fewer bits
 triton=$cache/triton
 perfetto=$cache/perfetto
 pytest=$cache/pytest
+site=$cache/site # mkdocs-material, which makes a site of the documents
 lint=$cache/lint # lizard, which measures functions, and mypy, which checks types
 cuda=$cache/cuda # what NVIDIA's Python packages hold of the toolkit, where there is none
 cuda_wheel=$cache/cuda_wheel # PyTorch's wheel for CUDA, unpacked
@@ -45,6 +46,21 @@ configure_and_build() {
     tail -n 80 "$log" >&2
     die "the build of preset '$preset' failed" "the whole output: $log"
   fi
+}
+
+site_packages=(mkdocs-material==9.8.2)
+# Installs what scripts/site needs, once. Returns 1 if pip cannot get it; its output is in $cache/pip-site.log.
+install_site() {
+  local stamp=$site/memtrace-requirements log=$cache/pip-site.log
+  [[ $(cat "$stamp" 2>/dev/null) == "${site_packages[*]}" && -x $site/bin/mkdocs ]] && return 0
+  mkdir -p "$cache"
+  exec 8>"$cache/lock-site"
+  flock 8
+  say "installing ${site_packages[*]}"
+  { python3 -m venv --clear "$site" && "$site/bin/pip" install --quiet "${site_packages[@]}"; } >"$log" 2>&1 || return 1
+  printf '%s' "${site_packages[*]}" >"$stamp"
+  did+=("${site_packages[*]}")
+  exec 8>&-
 }
 
 did=() # what was installed

@@ -23,6 +23,7 @@ import pages  # noqa: E402
 import png  # noqa: E402
 import screens  # noqa: E402
 
+DRAWINGS = ROOT / "docs" / "drawings"  # made by hand
 READERS = ("perfetto", "pprof", "torch-stats", "sqlite")  # not in each run of the tests: their readers take most of the time
 NUMBER = re.compile(r"[+-]?\d[\d.,]*(?:\s?(?:ns|µs|ms|s|min|[KMG]iB)\b)?|–")
 # The share of the pixels that may change. Runs differed by up to 0.008; without its plot, the composition differs by
@@ -123,8 +124,15 @@ class Pages(unittest.TestCase):
             for words, path in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
                 self.assertGreater(len(words.split()), 5, f"{page.name}: {path} needs words for those who cannot see it")
                 shown[(page.parent / path).resolve()] += 1
-        self.assertEqual(set(shown), {make.FOLDER / f"{name}.png" for name in make.PICTURES})
-        self.assertEqual(set(make.FOLDER.iterdir()), set(shown), "a picture that scripts/pictures does not make")
+        made, drawn = set(make.FOLDER.iterdir()), set(DRAWINGS.iterdir())
+        self.assertEqual(made, {make.FOLDER / f"{name}.png" for name in make.PICTURES}, "scripts/pictures makes these")
+        self.assertEqual(set(shown), made | drawn)
+
+    def test_the_drawing_has_the_steps_of_its_page(self):
+        drawing = (DRAWINGS / "data-path.svg").read_text(encoding="utf-8")
+        steps = re.findall(r"^\*\*(\d+)\. (.*?)\.\*\*", (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8"), re.M)
+        self.assertEqual(re.findall(r'class="number"[^>]*>(\d+)</text><text class="name"[^>]*>(.*?)</text>', drawing), steps)
+        self.assertGreater(len(steps), 10)
 
     def test_each_screen_is_in_one_page(self):
         for name in make.SCREENS:

@@ -25,7 +25,7 @@ def on_files(files, config):
         listed = contents_of(os.path.join(config.docs_dir, folder))
         files.append(File.generated(config, f"{folder}/index.md", content=listed))
     for page in files.documentation_pages():
-        if page.src_uri.startswith((FOLDER + "/", "decisions/")):
+        if page.src_uri.startswith((FOLDER + "/", "decisions/")) and page.src_uri != "decisions/index.md":
             page.inclusion = page.inclusion.NOT_IN_NAV
     return files
 

@@ -54,7 +54,7 @@ def block(sections):
 def lanes_of(process):
     peaks = {(peak["memory"], peak["measure"]): peak for peak in process["peaks"]}
     lanes = [{"memory": memory, "measure": measure, "leads": False,
-              "peak": {"bytes": peak["bytes"], "t": int(peak["t"] * 1e9)}}
+              "peak": {"bytes": peak["bytes"], "t": int((peak["t"] or 0) * 1e9)}}
              for (memory, measure), peak in peaks.items() if measure in ("live", "tensor") and peak["bytes"] > 0]
     host = [lane for lane in lanes if lane["memory"] == "host"]
     leads = max(host or lanes, key=lambda lane: (lane["measure"] == "tensor", lane["peak"]["bytes"]), default=None)

@@ -221,6 +221,22 @@ class Runs(unittest.TestCase):
             self.assertIn("none of the causes that it looks for", page.text("#panel-findings"))
             self.assertEqual(page.console(), [])
 
+    def test_what_the_trace_does_not_know_is_left_out(self):
+        """A peak in a range of steps has no instant. The touched bytes of a block that was being filled may be unknown."""
+        killed = documents("killed")
+        for peak in killed["report"]["processes"][0]["peaks"]:
+            peak["t"] = None
+        death = killed["postmortem"]["processes"][0]["death"]
+        death["filling"] = {**death["last"][-1], "bytes": 64 << 20, "touched": None}
+        with tempfile.TemporaryDirectory() as folder, browser() as page:
+            path = page_file.write_page(f"{folder}/unknown.html", killed)
+            for tab in ("findings", "peaks"):
+                self.assertEqual(page.open(path, tab), "shown")
+                self.assertRegex(page.text(f"#panel-{tab} .lead"), "in load ?[.]")
+            page.open(path, "postmortem")
+            self.assertIn("It was filling a block of 64.00 MiB: ", page.text("#panel-postmortem"))
+            self.assertEqual(page.console(), [])
+
     def test_sixteen_gpus_have_their_peaks(self):
         many = documents("falcon")
         process = many["report"]["processes"][0]

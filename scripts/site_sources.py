@@ -10,7 +10,7 @@ import re
 from mkdocs.structure.files import File
 
 LINK = re.compile(r"\[((?:[^\[\]`]|`[^`]*`)*)\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
-LANGUAGES = {".py": "python", ".cpp": "cpp", ".h": "cpp", ".c": "c", ".sh": "bash"}
+LANGUAGES = {".py": "python", ".cpp": "cpp", ".h": "cpp", ".c": "c", ".sh": "bash", ".ts": "typescript"}
 FOLDER = "source"
 
 

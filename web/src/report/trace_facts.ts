@@ -23,11 +23,21 @@ export interface TraceFacts {
   damaged_at: number|null; // its offset in bytes
   unknown_deaths: number; // frees of blocks whose birth is not in the trace
   own_bytes: number|null; // what memtrace itself held in the process
+  pauses: Pauses|null; // of threads of the program, by memtrace; null: none is recorded
   cut_stacks: number; // stacks that lack their innermost frames
   written_by: string|null; // the version of memtrace
   newer: NewerParts|null; // parts that a newer memtrace wrote, and this one does not read
   torch_snapshot: {events: number; older: number}|null; // of a memory snapshot of PyTorch
   rings_only?: {why: string; from: number; until: number | null}[]; // times in which no file could be written
+}
+
+/** The times for which memtrace held threads of the program, at a ledger or at a full ring. */
+export interface Pauses {
+  pauses: number; // how many
+  sum: number; // seconds
+  longest: number; // seconds
+  share: number|null; // of the time of the process
+  buckets: {up_to: number|null; pauses: number}[]; // by length in seconds; null: longer than all others
 }
 
 /** What a newer memtrace wrote, and this one does not read. */

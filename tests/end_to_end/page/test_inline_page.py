@@ -6,7 +6,7 @@ import unittest
 
 import page_file
 from browser import browser, needs_browser
-from test_documents import documents, text_report
+from fixtures import documents, text_report
 
 sys.path.insert(0, str(page_file.ROOT / "python"))
 from memtrace import display  # noqa: E402

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "analyzer/attribute/phase_rows.h"
+#include "analyzer/attribute/growing_rows.h"
 #include "analyzer/replay/highest_since.h"
 #include "analyzer/replay/wrapping_sum.h"
 
@@ -36,11 +36,6 @@ struct HighestLevels { // of one memory
   HighestLevel reserved;
   HighestLevel used;
   HighestLevel asked; // `live`, while the figure of `used` was current
-};
-
-struct GrowingRow { // a row that may still change
-  Row row;
-  std::size_t open = 0; // occurrences
 };
 
 struct OpenPhase {

@@ -2,10 +2,10 @@
 #include "analyzer/attribute/phase_accounting.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "analyzer/attribute/growing_rows.h"
 #include "analyzer/attribute/open_phase.h"
 #include "analyzer/replay/wrapping_sum.h"
 
@@ -86,7 +86,7 @@ class Attribution : public Observer {
       if (gpu.most().peak) account_.device_usage[memory] = gpu.most();
     account_.last_step = std::max(account_.last_step, phases().step());
     account_.detail.push_back({from_, std::max(account_.last_step, Step{0})});
-    pack_all();
+    account_.rows = std::move(rows_).take_packed();
     account_.paths = phases().paths();
     account_.first_update = phases().first_update();
     account_.unknown_deaths = ledger().unknown_deaths();
@@ -192,57 +192,7 @@ class Attribution : public Observer {
     return out;
   }
 
-  GrowingRow& row(PathId path, Step step) {
-    if (recent_ != nullptr && recent_->row.path == path && recent_->row.step == step) return *recent_;
-    auto at = growing_.find({path, step});
-    if (at == growing_.end()) {
-      if (growing_.size() >= most_growing_) seal();
-      at = growing_.try_emplace({path, step}).first;
-      at->second.row.path = path;
-      at->second.row.step = step;
-      at->second.row.began = ++rows_begun_;
-    }
-    recent_ = &at->second;
-    return *recent_;
-  }
-
-  // Packs the rows of steps that are over. If such a row continues after all, pack_all() joins its parts.
-  void seal() {
-    std::vector<const Row*> over;
-    for (const auto& [key, growing] : growing_) {
-      if (growing.open == 0 && key.second != phases().step()) over.push_back(&growing.row);
-    }
-    pack(over);
-    for (const Row* row : over) growing_.erase({row->path, row->step});
-    most_growing_ = std::max(kGrowing, 2 * growing_.size());
-    recent_ = nullptr;
-  }
-
-  void pack(std::vector<const Row*>& rows) {
-    std::sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) { return a->began < b->began; });
-    for (const Row* row : rows) {
-      const auto [last, fresh] = last_packed_.try_emplace(row->path, row->step);
-      if (!fresh && row->step <= last->second) parts_ = true;
-      last->second = std::max(last->second, row->step);
-      account_.rows.add(*row);
-    }
-  }
-
-  void pack_all() {
-    std::vector<const Row*> rest;
-    for (const auto& [key, growing] : growing_) rest.push_back(&growing.row);
-    pack(rest);
-    if (!parts_) return;
-    std::map<std::pair<PathId, Step>, Row> whole;
-    for (const Row& part : account_.rows) {
-      const auto [at, fresh] = whole.try_emplace({part.path, part.step}, part);
-      if (!fresh) join(at->second, part);
-    }
-    rest.clear();
-    for (const auto& [key, row] : whole) rest.push_back(&row);
-    account_.rows = {};
-    pack(rest);
-  }
+  GrowingRow& row(PathId path, Step step) { return rows_.row(path, step, phases().step()); }
 
   static MemoryRow& memory_row(Row& row, MemoryId memory) {
     if (row.memory.size() <= memory) row.memory.resize(std::size_t{memory} + 1);
@@ -365,13 +315,7 @@ class Attribution : public Observer {
   }
 
   Account account_;
-  static constexpr std::size_t kGrowing = 64;
-  std::map<std::pair<PathId, Step>, GrowingRow> growing_;
-  std::size_t most_growing_ = kGrowing;
-  GrowingRow* recent_ = nullptr; // the row that was used last
-  std::uint64_t rows_begun_ = 0;
-  std::unordered_map<PathId, Step> last_packed_;
-  bool parts_ = false;                        // a row was packed in more than one part
+  GrowingRows rows_;
   static constexpr std::size_t kSpare = 1024; // values of one level up to which no clean-up is needed
   std::map<OccurrenceId, OpenPhase> open_;    // in the order in which they began
   std::vector<HighestLevels> highest_;        // by MemoryId

@@ -10,6 +10,7 @@
 #include "analyzer/print/json/finding_json.h"
 #include "analyzer/print/json/ledger_json.h"
 #include "analyzer/print/json/outlier_json.h"
+#include "analyzer/print/json/phase_json.h"
 #include "analyzer/print/json/postmortem_json.h"
 #include "analyzer/print/json/process_json.h"
 

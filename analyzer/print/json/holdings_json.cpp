@@ -123,4 +123,8 @@ Json at_peak(ProcessAnalysis& analysis, const replay::Holdings& holdings, std::i
   return rows;
 }
 
+Json at_peak(ProcessAnalysis& analysis, const replay::Instant& instant, std::int64_t total, std::size_t top) {
+  return at_peak(analysis, analysis.set(instant), total, top);
+}
+
 } // namespace memtrace::report

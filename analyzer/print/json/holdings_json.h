@@ -13,5 +13,6 @@ Json row_json(ProcessAnalysis& analysis, const replay::Holding& row);
 // Returns one set of rows: those of the largest `top` sites, the rest by kind and role, and last the bytes
 // without records. So the bytes add up to `total`.
 Json at_peak(ProcessAnalysis& analysis, const replay::Holdings& holdings, std::int64_t total, std::size_t top);
+Json at_peak(ProcessAnalysis& analysis, const replay::Instant& instant, std::int64_t total, std::size_t top);
 
 } // namespace memtrace::report

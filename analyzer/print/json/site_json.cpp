@@ -29,4 +29,9 @@ Json step_json(replay::Step step) {
   return step == replay::Step::none ? Json(nullptr) : Json(static_cast<std::int64_t>(step));
 }
 
+Json steps_json(const replay::StepSpan& steps) {
+  return steps.first == replay::Step::none ? Json(nullptr)
+                                           : Json{step_json(steps.first), step_json(steps.last)};
+}
+
 } // namespace memtrace::report

@@ -12,5 +12,7 @@ Json site_json(const symbols::Site& site);
 Json site_json(ProcessAnalysis& analysis, format::StackId stack);
 // Returns null if there is no step.
 Json step_json(replay::Step step);
+// Returns the first and the last step. Returns null if there is no first one.
+Json steps_json(const replay::StepSpan& steps);
 
 } // namespace memtrace::report

@@ -41,7 +41,6 @@ class RebuiltPass : public Observer {
     if (held.births == 0) held.kept = held.live;
     held.live += bytes;
     held.fresh += bytes;
-    ++held.blocks;
     ++held.births;
     held.born = block.born;
     event_of_[block.birth] = event_;
@@ -51,7 +50,6 @@ class RebuiltPass : public Observer {
     const auto at = held_.find({block.memory, block.stack});
     if (bytes == 0 || at == held_.end()) return;
     at->second.live -= bytes;
-    if (at->second.blocks != 0) --at->second.blocks;
     const auto event = event_of_.find(block.birth);
     if (event == event_of_.end()) return;
     if (event->second == event_) at->second.fresh -= bytes;
@@ -65,10 +63,9 @@ class RebuiltPass : public Observer {
 
  private:
   struct StackLevel {
-    std::int64_t live = 0;  // bytes
-    std::int64_t fresh = 0; // of these, born in this event
-    std::int64_t kept = 0;  // bytes that were alive when the first block of this event was born
-    std::uint64_t blocks = 0;
+    std::int64_t live = 0;    // bytes
+    std::int64_t fresh = 0;   // of these, born in this event
+    std::int64_t kept = 0;    // bytes that were alive when the first block of this event was born
     std::uint64_t births = 0; // in this event
     PhasePosition born;
     RebuiltSeries series;
@@ -114,7 +111,6 @@ class RebuiltPass : public Observer {
     series.stack = key.second;
     series.events.push_back(number);
     series.bytes.push_back(held.live);
-    series.blocks = held.blocks;
     series.born = held.born;
   }
 

@@ -22,7 +22,6 @@ struct RebuiltSeries {
   format::StackId stack{};
   std::vector<std::int64_t> events; // numbers of the steps, or of the passes from 0; ascending
   std::vector<std::int64_t> bytes;  // after each of these events, ascending
-  std::uint64_t blocks = 0;         // after the last one
   PhasePosition born;               // of the last block
 };
 

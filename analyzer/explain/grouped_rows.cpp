@@ -14,16 +14,16 @@ namespace {
 
 struct GroupedSum {
   std::int64_t bytes = 0;
-  std::uint64_t blocks = 0;
-  bool sampled = false;
+  std::int64_t sampled = 0; // of the bytes
+  double variance = 0;
   std::set<format::TextId> modules;
   std::map<std::string, std::int64_t> parts;
 
   void add(const replay::Holding& holding, const std::string& part) {
     const auto more = static_cast<std::int64_t>(holding.bytes - holding.untouched);
     bytes = replay::wrapping_add(bytes, more);
-    blocks += holding.blocks;
-    sampled = sampled || holding.sampled;
+    if (holding.sampled) sampled = replay::wrapping_add(sampled, more);
+    variance += static_cast<double>(holding.error) * static_cast<double>(holding.error);
     modules.insert(holding.modules.begin(), holding.modules.end());
     std::int64_t& of = parts[part];
     of = replay::wrapping_add(of, more);
@@ -49,9 +49,9 @@ std::vector<GroupedRow> grouped_rows(ProcessAnalysis& analysis, const replay::Ho
   std::vector<GroupedRow> out;
   out.reserve(sums.size());
   for (auto& [name, sum] : sums) {
-    GroupedRow row{name,        by == Grouping::module ? sum.modules.size() : 0,
-                   sum.bytes,   sum.blocks,
-                   sum.sampled, {sum.parts.begin(), sum.parts.end()}};
+    GroupedRow row{name,         by == Grouping::module ? sum.modules.size() : 0,
+                   sum.bytes,    sum.sampled,
+                   sum.variance, {sum.parts.begin(), sum.parts.end()}};
     std::stable_sort(row.parts.begin(), row.parts.end(), is_larger);
     out.push_back(std::move(row));
   }

@@ -18,8 +18,8 @@ struct GroupedRow {
   std::string name;        // a pattern of modules, or a use as in HolderRow; "": no module is known
   std::size_t modules = 0; // by module: how many hold these blocks
   std::int64_t bytes = 0;
-  std::uint64_t blocks = 0;
-  bool sampled = false; // a part is estimated
+  std::int64_t sampled = 0; // of the bytes: the estimate that sampled blocks give
+  double variance = 0;      // the sum of squared 95 % errors of the sampled bytes
   // By module the uses, by role the modules, with their bytes; the largest first.
   std::vector<std::pair<std::string, std::int64_t>> parts;
 };

@@ -4,11 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <tuple>
 
 #include "analyzer/explain/holder_rows.h"
+#include "analyzer/print/text/sampled_text.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/text_table.h"
@@ -32,9 +32,7 @@ class DiffTable {
     table_.row({in_unit(a, unit_), in_unit(b, unit_), signed_in_unit(b - a, unit_), role, phase, site});
   }
   void write(Lines& lines) const { table_.write(lines); }
-  std::string half_interval(double variance) const {
-    return in_unit(static_cast<std::int64_t>(std::sqrt(variance)), unit_);
-  }
+  const Unit& unit() const { return unit_; }
 
  private:
   Unit unit_;
@@ -50,7 +48,7 @@ void write_row(DiffTable& table, const DiffRow& row) {
   }
   std::string site =
       row.stack == format::StackId{} ? "-" : line_and_allocator(row.analysis->symbolizer->site(row.stack));
-  if (row.variance > 0) site = fmt::format("sampled, +-{}: {}", table.half_interval(row.variance), site);
+  if (row.variance > 0) site = sampled_mark(row.variance, table.unit()) + ": " + site;
   table.row(row.a, row.b, printable(row.use),
             printable(row.phase == "other" ? "outside" : phase_words(row.phase)), printable(site));
 }

@@ -4,11 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
 #include "analyzer/explain/holder_rows.h"
+#include "analyzer/print/text/sampled_text.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/text_table.h"
 #include "analyzer/wording/utf8.h"
@@ -64,12 +64,6 @@ std::string in_parameters(const ProcessAnalysis& analysis, std::int64_t bytes) {
   return p < 0.0005 || p >= 1000 ? "" : fmt::format("{:.3f}", p);
 }
 
-// Half of the interval that holds the truth in 95 of 100 cases.
-std::string certainty(const HolderRow& row, const Unit& unit) {
-  if (!row.sampled) return "";
-  return fmt::format("sampled, +-{}", in_unit(static_cast<std::int64_t>(std::sqrt(row.variance)), unit));
-}
-
 std::string allocated_by(const HolderRow& row, const Unit& unit) {
   const bool nothing = row.allocator.empty() && row.line.empty();
   std::string text = nothing ? "no stack" : printable(row.allocator);
@@ -77,13 +71,8 @@ std::string allocated_by(const HolderRow& row, const Unit& unit) {
   if (!row.next_allocator.empty())
     text += fmt::format("{}{}", text.empty() ? "" : ", ", printable(row.next_allocator)), ++named;
   if (row.sites > named) text += fmt::format("{}+{} more", text.empty() ? "" : " ", row.sites - named);
-  const std::string first = row.sampled ? certainty(row, unit) : few_blocks(row, unit);
+  const std::string first = row.sampled ? sampled_mark(row.variance, unit) : few_blocks(row, unit);
   return first + (first.empty() || text.empty() ? "" : ": ") + text;
-}
-
-const char* left_because(std::int64_t left, bool samples) {
-  if (left < 0 && samples) return "sampling error; the total is exact";
-  return samples ? "counted, and not in the samples" : "counted, not recorded one by one";
 }
 
 } // namespace
@@ -119,7 +108,7 @@ void write_held(ProcessAnalysis& analysis, const Held& held, std::size_t most, L
     row(figures(fmt::format("{} more", holders.hidden), holders.more), "", "", held.others);
   if (holders.left != 0)
     row(figures(analysis.facts().fork ? "inherited, small" : "small blocks", holders.left), "", "",
-        left_because(holders.left, holders.samples));
+        why_left(holders.left, holders.samples));
   row(figures(held.sum, held.total), held.at, "", "");
   table.write(lines);
   if (holders.of_earlier < std::max<std::int64_t>(held.total / 100, 1)) return;

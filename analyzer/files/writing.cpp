@@ -106,13 +106,6 @@ bool append(const std::string& path, std::string_view text) {
   return write_and_close(fd, text);
 }
 
-bool write_named(const std::string& path, const std::vector<std::string>& pieces) {
-  NamedFile file(path);
-  for (const std::string& piece : pieces)
-    if (!file.write(piece)) return false;
-  return file.finish();
-}
-
 bool write_system(const std::string& path, std::string_view text) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   return fd >= 0 && write_and_close(fd, text);

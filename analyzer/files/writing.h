@@ -5,7 +5,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace memtrace::files {
 
@@ -20,9 +19,6 @@ bool replace(const std::string& path, std::string_view text);
 
 // Appends to a regular file with no other hard link, or creates the file. Does not follow links.
 bool append(const std::string& path, std::string_view text);
-
-// Writes a file that the user named. Follows links and truncates the file.
-bool write_named(const std::string& path, const std::vector<std::string>& pieces);
 
 // A file that the user named, written in parts. Follows links and truncates the file.
 class NamedFile {

@@ -77,7 +77,6 @@ Event event_of(std::uint32_t thread, const format::RingRecord& record) {
   Event event;
   event.stamp = record.stamp;
   event.type = static_cast<EventType>(record.type);
-  event.raw_kind = record.kind;
   event.kind = known_kind(record.kind);
   event.flags = record.flags;
   event.thread = thread;

@@ -30,7 +30,6 @@ struct Event {
   format::Stamp stamp = 0;
   format::EventType type = format::EventType::none;
   format::Kind kind = format::Kind::none;
-  std::uint8_t raw_kind = 0; // EndHow for `end`
   std::uint16_t flags = 0;
   bool after_gap = false; // records of this thread were lost before it
   std::uint32_t thread = 0;

@@ -64,8 +64,6 @@ std::uint64_t GroupSample::held() const {
 void Samples::add(const Event& event) {
   switch (event.type) {
     case EventType::sample_process:
-      ++taken_;
-      if (is_near(event)) ++taken_near_;
       process_ = process_of(event);
       keep_thinned(processes_, *process_);
       break;
@@ -195,8 +193,7 @@ void Samples::pressure(const Event& event) {
     return;
   }
   const auto [some, full] = event.as<format::SamplePressureEvent>();
-  const Pressure pressure{event.stamp,         percent(some.avg10), percent(some.avg60), percent(full.avg10),
-                          percent(full.avg60), some.total_us,       full.total_us};
+  const Pressure pressure{event.stamp, percent(some.avg10), percent(full.avg10), some.total_us};
   if (level == format::kWholeMachine) {
     if (!first_pressure_) first_pressure_ = pressure;
     pressure_ = pressure;

@@ -54,8 +54,8 @@ struct NodeSample {
 // PSI of memory: percent of the time that some, or all, tasks waited for memory.
 struct Pressure {
   format::Stamp stamp = 0;
-  double some_avg10 = 0, some_avg60 = 0, full_avg10 = 0, full_avg60 = 0;
-  std::uint64_t some_us = 0, full_us = 0; // in total
+  double some_avg10 = 0, full_avg10 = 0; // of the last 10 s
+  std::uint64_t some_us = 0;             // in total
 };
 
 struct GroupSample {
@@ -171,8 +171,6 @@ class Samples {
   const std::vector<NumaNode>& numa() const { return numa_; }
   const std::deque<Failure>& failures() const { return failures_; } // the last failures
   std::uint64_t failed() const { return failed_; }                  // number of all failures
-  std::uint64_t taken() const { return taken_; }                    // samples of the process
-  std::uint64_t taken_near() const { return taken_near_; }          // of these, near a limit
 
  private:
   void group(const Event& event);
@@ -198,7 +196,7 @@ class Samples {
   std::optional<WaitCounts> first_waits_, waits_;
   std::vector<NumaNode> numa_, numa_now_; // numa_now_: of the sample that is read
   std::deque<Failure> failures_;
-  std::uint64_t failed_ = 0, taken_ = 0, taken_near_ = 0;
+  std::uint64_t failed_ = 0;
 };
 
 } // namespace memtrace::trace

@@ -156,13 +156,11 @@ Facts Survey::finish(const Definitions& definitions, format::Stamp last_stamp) &
   job(facts, definitions);
   if (const LatestRecord& fork = said(EventType::fork); fork.is) {
     const auto from = fork.record.as<format::ForkEvent>();
-    facts.fork = ForkedFrom{from.parent_pid, from.parent_trace_id, from.live, from.tensor};
+    facts.fork = ForkedFrom{from.parent_pid, from.live, from.tensor};
   }
   ended(facts);
-  if (const LatestRecord& exec = said(EventType::exec); exec.is) {
+  if (const LatestRecord& exec = said(EventType::exec); exec.is)
     facts.last_was_exec = exec.record.stamp >= last_stamp;
-    facts.exec_path = definitions.text(exec.record.as<format::ExecEvent>().path);
-  }
   if (const LatestRecord& all = said(EventType::parameters); all.is) {
     const auto model = all.record.as<format::ParametersEvent>();
     facts.parameters = Parameters{model.count, model.trainable, model.bytes, model.tensors};

@@ -15,7 +15,6 @@ namespace memtrace::trace {
 
 struct ForkedFrom {
   std::uint32_t parent_pid = 0;
-  std::uint64_t parent_trace = 0;
   std::uint64_t live = 0; // bytes inherited
   std::uint64_t tensor = 0;
 };
@@ -75,7 +74,6 @@ struct Facts {
   std::optional<Ended> end;
   bool survived_abort = false; // it called abort(), and that thread continued
   bool last_was_exec = false;  // an exec is the last record
-  std::string exec_path;
   std::optional<Parameters> parameters;
   std::map<std::string, std::uint64_t> parameters_by_dtype;
   std::map<unsigned, Device> devices; // by memory, 1 is cuda:0

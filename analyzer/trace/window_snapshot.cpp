@@ -25,7 +25,6 @@ Beginning snapshot(const std::vector<Run>& runs, Ordinal ordinal,
     event.ordinal = ++beginning.ordinal;
     event.stamp = record.stamp;
     event.type = type;
-    event.raw_kind = record.kind;
     event.kind = record.kind < format::kKinds ? static_cast<format::Kind>(record.kind) : format::Kind::none;
     event.flags = record.flags;
     event.payload = record.payload;

@@ -18,7 +18,6 @@ bool parse_mapping(const char* line, std::size_t bytes, Mapping* out) {
   out->start = hexadecimal_at(line);
   out->end = hexadecimal_at(dash + 1);
   out->readable = at[1] == 'r';
-  out->writable = at[2] == 'w';
   out->executable = at[3] == 'x';
   out->shared = at[4] == 's';
   for (int field = 0; field < 4; ++field) { // permissions, offset, device, inode

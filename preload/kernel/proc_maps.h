@@ -11,7 +11,6 @@ struct Mapping {
   std::uint64_t start = 0;
   std::uint64_t end = 0;
   bool readable = false;
-  bool writable = false;
   bool executable = false;
   bool shared = false;
   char path[256] = {}; // empty: anonymous. Longer paths are truncated

@@ -25,7 +25,7 @@ trace::Facts started_by(std::uint32_t ppid, const char (&argv)[kBytes], std::vec
 
 TEST(WorkerParent, IsWhatMultiprocessingStates) {
   trace::Facts worker = started_by(20, kForkserver, {"ancestors=11 1", "kind=worker", "worker-of=10"});
-  worker.fork = trace::ForkedFrom{20, 0, 0, 0};
+  worker.fork = trace::ForkedFrom{20, 0, 0};
   EXPECT_TRUE(is_worker(worker));
   EXPECT_EQ(worker_parent(worker), 10u) << "another process started the server";
   EXPECT_FALSE(is_fork_of_parent(worker)) << "it is a fork of the server";
@@ -33,7 +33,7 @@ TEST(WorkerParent, IsWhatMultiprocessingStates) {
 
 TEST(WorkerParent, OfAForkserverIsTheParentOfTheServer) {
   trace::Facts worker = started_by(20, kForkserver, {"ancestors=10 1"});
-  worker.fork = trace::ForkedFrom{20, 0, 0, 0};
+  worker.fork = trace::ForkedFrom{20, 0, 0};
   EXPECT_EQ(worker_parent(worker), 10u);
   EXPECT_EQ(worker_parent(started_by(10, kForkserver, {"ancestors=1"})), 10u) << "the server itself";
 }
@@ -50,7 +50,7 @@ TEST(WorkerParent, OfRayIsTheParentOfItsServer) {
 TEST(WorkerParent, IsElseTheParent) {
   EXPECT_EQ(worker_parent(started_by(10, kSpawn, {"ancestors=1"})), 10u);
   trace::Facts fork = started_by(10, "python\0train.py", {"worker-of=nonsense"});
-  fork.fork = trace::ForkedFrom{10, 0, 0, 0};
+  fork.fork = trace::ForkedFrom{10, 0, 0};
   EXPECT_EQ(worker_parent(fork), 10u);
   EXPECT_TRUE(is_fork_of_parent(fork));
 }

@@ -198,10 +198,10 @@ TEST(MapsText, LinesOfTheKernel) {
   EXPECT_TRUE(parse("7f0c1c000000-7f0c1c021000 rw-p 00000000 00:00 0 "));
   EXPECT_EQ(one.start, 0x7f0c1c000000u);
   EXPECT_EQ(one.end, 0x7f0c1c021000u);
-  EXPECT_TRUE(one.readable && one.writable && !one.shared);
+  EXPECT_TRUE(one.readable && !one.shared);
   EXPECT_STREQ(one.path, "");
   EXPECT_TRUE(parse("1000-2000 ---s 00000000 fd:01 12345                          /a b/c (deleted)"));
-  EXPECT_TRUE(!one.readable && !one.writable && one.shared);
+  EXPECT_TRUE(!one.readable && one.shared);
   EXPECT_STREQ(one.path, "/a b/c (deleted)");
   EXPECT_TRUE(parse("1000-2000 r-xp 00000000 fd:01 12345 /" + std::string(5000, 'x')));
   EXPECT_EQ(std::strlen(one.path), sizeof one.path - 1) << "cut";

@@ -10,6 +10,7 @@
 #include "analyzer/attribute/block_residency.h"
 #include "analyzer/attribute/sample_error.h"
 #include "analyzer/files/read_budget.h"
+#include "analyzer/replay/percentile.h"
 
 namespace memtrace::replay {
 namespace {
@@ -30,11 +31,7 @@ class Lifetimes {
     for (const std::uint64_t ns : others.kept_)
       for (std::uint64_t i = 0; i < others.stride_; ++i) add(ns);
   }
-  std::uint64_t median() {
-    const auto middle = kept_.begin() + static_cast<std::ptrdiff_t>((kept_.size() - 1) / 2);
-    std::nth_element(kept_.begin(), middle, kept_.end());
-    return *middle;
-  }
+  std::uint64_t median() const { return replay::median(kept_); }
 
  private:
   static constexpr std::size_t kMost = 8192;

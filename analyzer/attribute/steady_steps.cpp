@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/replay/percentile.h"
 #include "analyzer/replay/wrapping_sum.h"
 
 namespace memtrace::replay {
@@ -18,14 +19,6 @@ constexpr double kClose = 1 << 20;         // bytes
 constexpr std::size_t kTogether = 1 << 16; // rows that are unpacked at once
 
 using PathSet = std::vector<PathId>; // ascending
-
-// Returns the lower of the two middle values, so that a median is a value that occurred.
-template <typename T>
-T median(std::vector<T> values) {
-  const std::size_t middle = (values.size() - 1) / 2;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(middle), values.end());
-  return values[middle];
-}
 
 struct Candidates {
   std::vector<Step> steps; // ascending; all have the phases of `paths`

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/replay/percentile.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/units.h"
 
@@ -51,10 +52,9 @@ std::int64_t growth_per_step(const ProcessAnalysis& analysis, replay::MemoryId m
     each.push_back(
         replay::wrapping_sub(levels[i].second, levels[i - 1].second) /
         (static_cast<std::int64_t>(levels[i].first) - static_cast<std::int64_t>(levels[i - 1].first)));
-  const auto middle = each.begin() + static_cast<std::ptrdiff_t>((each.size() - 1) / 2);
-  std::nth_element(each.begin(), middle, each.end());
   const std::int64_t in_all = static_cast<std::int64_t>(each.size());
-  return *middle >= kLeastGrowth / in_all ? *middle : 0;
+  const std::int64_t usual = replay::median(std::move(each));
+  return usual >= kLeastGrowth / in_all ? usual : 0;
 }
 
 std::string typical_steps_agree(const replay::Steady& steady) {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "analyzer/passes/repeated_sites.h"
+#include "analyzer/replay/percentile.h"
 #include "analyzer/replay/wrapping_sum.h"
 
 namespace memtrace::replay {
@@ -102,15 +103,6 @@ class CyclePass : public Observer {
   Cycles out_;
 };
 
-// Returns the lower of the two middle values, or 0 if there is none.
-template <typename T>
-T middle_of(std::vector<T> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 format::Stamp end_of(const Cycles& cycles, std::size_t index) {
   return index + 1 < cycles.each.size() ? cycles.each[index + 1].stamp : cycles.ended;
 }
@@ -144,7 +136,7 @@ TypicalCycle typical_cycle(const Cycles& cycles) {
   const auto over = [&](auto figure) {
     std::vector<decltype(figure(std::size_t{0}))> values;
     for (std::size_t i = 1; i < all; ++i) values.push_back(figure(i));
-    return middle_of(std::move(values));
+    return median(std::move(values));
   };
   const auto& each = cycles.each;
   return {over([&](std::size_t i) { return each[i].entry; }),

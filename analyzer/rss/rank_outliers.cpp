@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analyzer/explain/leading_peak.h"
+#include "analyzer/replay/percentile.h"
 #include "analyzer/replay/wrapping_sum.h"
 
 namespace memtrace::report {
@@ -17,11 +18,6 @@ using replay::MemoryId;
 constexpr std::int64_t kLeastMore = 64 << 20;
 constexpr std::int64_t kPartMore = 10;
 constexpr std::size_t kRows = 40; // the largest rows of each rank are compared
-
-std::int64_t median(std::vector<std::int64_t> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 const replay::Peak& peak_of(const replay::MemoryPeaks& peaks, MemoryId memory) {
   return memory == 0 ? peaks.live : peaks.tensor;
@@ -81,12 +77,12 @@ std::optional<Outlier> Ranks::outlier(const std::vector<Rank>& ranks) {
   out.others = peaks.size();
   out.least = *std::min_element(peaks.begin(), peaks.end());
   out.most = *std::max_element(peaks.begin(), peaks.end());
-  out.median = median(peaks);
+  out.median = replay::median(peaks);
   const std::int64_t more = replay::wrapping_sub(out.bytes, out.median);
   if (more < kLeastMore || more < out.median / kPartMore || more / 2 < out.most - out.least)
     return std::nullopt;
   for (const auto& [key, row] : one->rows) {
-    const std::int64_t there = median(of_others([&, &wanted = key](const Rank& rank) {
+    const std::int64_t there = replay::median(of_others([&, &wanted = key](const Rank& rank) {
       const auto at = rank.rows.find(wanted);
       return at == rank.rows.end() ? std::int64_t{0} : at->second.bytes;
     }));

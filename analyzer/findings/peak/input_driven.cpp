@@ -15,6 +15,7 @@
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/findings/common/finding_at_peak.h"
 #include "analyzer/passes/batch_sizes.h"
+#include "analyzer/replay/percentile.h"
 #include "analyzer/replay/wrapping_sum.h"
 #include "analyzer/wording/units.h"
 
@@ -118,11 +119,6 @@ PeakLine line_through(const std::vector<BatchStep>& steps) {
   return {slope, mean_peak - slope * mean_batch, both * both / (batches * peaks)};
 }
 
-std::int64_t percentile(std::vector<std::int64_t> values, std::size_t percent) {
-  std::sort(values.begin(), values.end());
-  return values[(values.size() - 1) * percent / 100];
-}
-
 // Returns the highest level of the process without the steps of larger batches.
 std::int64_t peak_of_others(const ProcessAnalysis& analysis, MemoryId memory,
                             const std::vector<BatchStep>& steps, std::int64_t largest) {
@@ -213,8 +209,8 @@ std::optional<Finding> driven_by_input(const ProcessAnalysis& analysis, MemoryId
   for (const BatchStep& one : steps) batches.push_back(one.batch), peaks.push_back(one.peak);
   const auto own =
       std::find_if(steps.begin(), steps.end(), [&](const BatchStep& one) { return one.step == peak.step; });
-  const std::int64_t median = percentile(batches, 50);
-  const std::int64_t usual = percentile(batches, kPercentile);
+  const std::int64_t median = replay::median(batches);
+  const std::int64_t usual = replay::percentile(batches, kPercentile);
   if (own == steps.end() || own->batch <= usual) return std::nullopt;
   if (static_cast<double>(own->batch) < kLeastSpread * static_cast<double>(median)) return std::nullopt;
   const PeakLine line = line_through(steps);

@@ -11,6 +11,7 @@
 #include "analyzer/explain/leading_peak.h"
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/findings/process/arena_site.h"
+#include "analyzer/replay/percentile.h"
 
 namespace memtrace::report {
 namespace {
@@ -158,9 +159,7 @@ std::int64_t usual_bytes(const EventTrail& trail, const std::vector<std::int64_t
     left.push_back(at == trail.bytes.end() ? 0 : at->second);
   }
   if (left.empty()) return 0;
-  const auto middle = left.begin() + static_cast<std::ptrdiff_t>((left.size() - 1) / 2);
-  std::nth_element(left.begin(), middle, left.end());
-  const std::int64_t usual = *middle;
+  const std::int64_t usual = replay::median(left);
   const auto near = std::count_if(left.begin(), left.end(), [&](std::int64_t bytes) {
     return std::abs(replay::wrapping_sub(bytes, usual)) <= usual / kNear;
   });

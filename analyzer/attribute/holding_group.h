@@ -8,7 +8,7 @@
 
 namespace memtrace::replay {
 
-// bytes: smaller tensors of a GPU are no workspaces. To look up the names of their functions would take time.
+// bytes: smaller tensors of a GPU are not workspaces. To look up the names of their functions would take time.
 inline constexpr std::uint64_t kLeastWorkspace = 1 << 20;
 
 struct HoldingGroup {

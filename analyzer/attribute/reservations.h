@@ -26,7 +26,7 @@ class Reservations {
   // Returns the bytes that were never touched, of the reservations alive just after event `at`.
   std::uint64_t untouched(trace::Ordinal at) const;
 
-  // Returns the bytes of a block that were never touched while it lived; 0 if it is no reservation.
+  // Returns the bytes of a block that were never touched while it lived; 0 if it is not a reservation.
   std::uint64_t never_touched(const Block& block) const;
 
  private:

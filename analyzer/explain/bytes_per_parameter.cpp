@@ -209,7 +209,7 @@ void add_theory(Explanation& out) {
   }
 }
 
-// Adds the blocks that no row has, which are no tensors and too little for a row, and the sums of what is
+// Adds the blocks that no row has, which are not tensors and too little for a row, and the sums of what is
 // alive.
 void add_beside(Explanation& out, const replay::Holdings& holdings, const KeptRows& kept, std::int64_t level) {
   for (const replay::Holding& holding : holdings) {

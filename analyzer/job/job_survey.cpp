@@ -194,7 +194,7 @@ void match_kills(std::vector<Process>& processes) {
   find_launcher_kills(processes);
 }
 
-// A sample of RSS is no measure of a quick process, and that of a forked process has the pages of its parent.
+// A sample of RSS does not measure a quick process, and that of a forked process has the pages of its parent.
 void measure_peaks(std::vector<Process>& processes, trace::Progress& progress) {
   const std::vector<Process*> tied = tied_for_lead(processes);
   for (std::size_t i = 0; i < tied.size(); ++i) {

@@ -92,7 +92,7 @@ PythonFrames python_frames(const std::vector<SiteFrame>& frames) {
   return out;
 }
 
-// What a line made Python import: the first module that ran code, or nullptr if that was no Python code.
+// What a line made Python import: the first module that ran code, or nullptr if that was not Python code.
 struct Import {
   const SiteFrame* module = nullptr;
 };

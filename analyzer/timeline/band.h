@@ -16,7 +16,7 @@ enum class Band : std::uint8_t {
   temporary,
   communication,
   input,
-  runtime, // blocks that are no tensors and have no role
+  runtime, // blocks that are not tensors and have no role
   context,
   cache,        // of a GPU: what PyTorch's allocator holds, less its tensors
   reserved,     // of the host: address space that was never touched

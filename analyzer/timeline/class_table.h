@@ -54,7 +54,7 @@ class ClassTable {
 
   std::set<MemoryId> tensors_;
   std::vector<PageGroup> groups_;
-  std::vector<BlockClass> classes_; // the first one is no block
+  std::vector<BlockClass> classes_; // the first one is not a block
   std::unordered_map<MemoryGroup, std::uint32_t, MemoryGroupHash> by_group_;
   std::unordered_map<ClassKey, std::uint32_t, ClassHash> by_class_;
 };

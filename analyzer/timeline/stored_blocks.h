@@ -58,7 +58,7 @@ struct RowSpan {
 
 struct BlockRows {
   std::vector<PageGroup> groups;
-  std::vector<BlockClass> classes; // the first one is no block
+  std::vector<BlockClass> classes; // the first one is not a block
   std::vector<BlockRow> rows;
   std::map<trace::Ordinal, format::Stamp>
       exact; // by exact event in a window: the time of the last row until it

@@ -59,7 +59,7 @@ class Ledgers {
   const std::optional<ProcessLedger>& first() const { return first_; }
   const std::optional<ProcessLedger>& last() const { return last_; }
   const std::vector<LedgerPoint>& all() const { return all_; } // in order; old ones are thinned
-  // Returns the ledger with the most copied bytes, or nullopt if the process is no fork. The one at the end
+  // Returns the ledger with the most copied bytes, or nullopt if the process is not a fork. The one at the end
   // counts only if no other is of the second half of the time. RSS stays as it is when the process copies a
   // page, so the highest ledger may be an early one.
   const std::optional<InheritedBytes>& most_copied() const { return most_copied_; }

@@ -15,7 +15,7 @@ struct TorchHistory {
   bool pinned = false;      // the snapshot has the state of the allocator of pinned memory
 };
 
-// Returns nullopt if the trace is no snapshot of PyTorch.
+// Returns nullopt if the trace is not a snapshot of PyTorch.
 std::optional<TorchHistory> torch_history(const trace::Facts& facts);
 
 // Returns a sentence or two about the history: whether it begins with the first allocation.

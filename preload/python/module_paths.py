@@ -95,7 +95,7 @@ def _name_root(root, first, known):
 
 
 def _ids_inside(root):
-    """Returns the ids of all parts of a model. A part may have the model as its own part: that is no part."""
+    """Returns the ids of all parts of a model. A part may have the model as its own part: that is not a part."""
     left, seen = [root], {id(root)}
     while left:
         for _, part in _parts(left.pop()):

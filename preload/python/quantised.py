@@ -74,8 +74,8 @@ def _product(numbers):
 
 
 def _packed_layers(modules):
-    """Yields the numbers, bytes and type of each weight that torch.ao packed for its kernels. It is no tensor any more. A
-    bias is packed with it, and not counted: to read its size, PyTorch would unpack both."""
+    """Yields the numbers, bytes and type of each weight that torch.ao packed for its kernels. It is not a tensor any more.
+    A bias is packed with it, and not counted: to read its size, PyTorch would unpack both."""
     left, seen = modules if "torch.ao.nn.quantized.modules" in sys.modules else [], set()
     while left:
         one = left.pop()

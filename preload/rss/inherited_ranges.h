@@ -14,8 +14,8 @@ namespace memtrace::record {
 void note_inherited();
 void forget_inherited(); // in a forked child
 bool inherited_is_noted();
-// Returns the bytes of the inherited pages that the process has copied, or kNotSaid if it is no forked child or
-// has so much memory that the count takes too long. The program waits for it. Not for two threads at a time.
+// Returns the bytes of the inherited pages that the process has copied, or kNotSaid if it is not a forked child
+// or has so much memory that the count takes too long. The program waits for it. Not for two threads at a time.
 std::uint64_t count_copied();
 
 // Gives `take` the parts of a range that the parent had, in order of address.

@@ -40,7 +40,8 @@ bool python_find_collector(const CollectorSymbols& symbols, const void* garbage,
   for (std::size_t at = kWord; at < end; at += kWord) {
     if (word_at(state + at) != garbage || word_at(state + at + kWord) != callbacks) continue;
     const auto* const flag = reinterpret_cast<const int*>(state + at - kWord);
-    if (__atomic_load_n(flag, __ATOMIC_RELAXED) != 0) return false; // no collection runs now, so it is no flag
+    if (__atomic_load_n(flag, __ATOMIC_RELAXED) != 0)
+      return false; // no collection runs now, so it is not a flag
     g_thread_state = symbols.this_thread_state;
     __atomic_store_n(&g_collecting, flag, __ATOMIC_RELEASE);
     return true;

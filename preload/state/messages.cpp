@@ -62,7 +62,7 @@ const char* reason_of(long error) {
       return "it is a link";
     case ENXIO:
     case EISDIR:
-      return "it is no regular file";
+      return "it is not a regular file";
     case EACCES:
     case EPERM:
       return "permission denied";

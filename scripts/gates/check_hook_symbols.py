@@ -108,7 +108,7 @@ def check_versions(library):
     for version in sorted(set(re.findall(r"Name: (\S+)\s+Flags", tool("readelf", "-VW", library)))):
         number = re.fullmatch(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?", version)
         if not number:
-            yield f"needs version {version}, which is no plain glibc version"
+            yield f"needs version {version}, which is not a plain glibc version"
         elif (int(number[1]), int(number[2])) > FLOOR:
             users = [line.split()[-1] for line in tool("nm", "-D", "--undefined-only", library).splitlines()
                      if line.endswith("@" + version)]

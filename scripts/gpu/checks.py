@@ -37,7 +37,7 @@ class Run:
 
 
 def equal(check, truth, found):
-    """Equal. Two zeros are no evidence where something was to be counted: use `none` where zero is the truth."""
+    """Equal. Two zeros are not evidence where something was to be counted: use `none` where zero is the truth."""
     if isinstance(truth, str):
         return Row(check, truth, found, truth == found, "equal" if truth == found else "DIFFERS")
     return Row(check, truth, found, *compare.verdict(truth, found))

@@ -75,7 +75,7 @@ class Checks(unittest.TestCase):
         self.assertEqual(wrong(checks.temporaries(True)), ["foreach-temporaries: one copy of the parameters"])
 
     def test_memory_of_a_library(self):
-        """cuBLAS asks the driver by itself: that is no memory of the caching allocator."""
+        """cuBLAS asks the driver by itself: that is not memory of the caching allocator."""
         def made(library, size):
             return {"bytes": size, "site": {"frames": [{"module": "libcudart.so.13"}, {"module": library}]}}
         rows = [made("/x/libc10_cuda.so", 2048), made("/x/libcublas.so.13", 512)]

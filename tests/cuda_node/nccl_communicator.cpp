@@ -18,7 +18,7 @@ struct Address {
   sockaddr_un socket;
   socklen_t bytes;
 };
-// A zero comes first: the name is no file's.
+// A zero comes first: the name is not a file's.
 Address address_of(const std::string& name, int rank) {
   const std::string whole = "memtrace-nccl-" + name + "-" + std::to_string(rank);
   Address address = {{AF_UNIX, {}}, 0};

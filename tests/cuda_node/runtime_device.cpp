@@ -115,7 +115,7 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* ac
   return noted(ready().cuMemPoolSetAccess(pool, access, count));
 }
 
-// Host memory of which CUDA knows nothing is no error.
+// Host memory that CUDA does not know is not an error.
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* out, const void* pointer) {
   std::memset(out, 0, sizeof *out);
   const auto address = reinterpret_cast<fake::Address>(pointer);

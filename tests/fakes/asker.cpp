@@ -10,5 +10,5 @@ extern "C" int FAKE_ASKER(std::size_t bytes) {
   const auto allocate = reinterpret_cast<decltype(&fake::cuMemAlloc_v2)>(dlsym(driver, "cuMemAlloc_v2"));
   fake::Address out = 0;
   const int result = allocate(&out, bytes);
-  return result != 0 ? result : static_cast<int>(out == 0); // after the call: it is no jump
+  return result != 0 ? result : static_cast<int>(out == 0); // after the call: it is not a jump
 }

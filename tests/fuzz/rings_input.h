@@ -15,7 +15,7 @@ namespace memtrace::tests {
 
 std::string rings_from_input(Bytes input);
 
-// Of the first slots in use, with their first records. Nothing where `file` is no ring file.
+// Of the first slots in use, with their first records. Nothing if `file` is not a ring file.
 std::optional<std::string> input_from_rings(std::string_view file);
 
 } // namespace memtrace::tests

@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const trace::RollupFile read = trace::read_rollup(rows, Builder::kTraceId); written && read.rollup) {
     expect(
         std::has_single_bit(read.rollup->half.phase_width) && std::has_single_bit(read.rollup->half.site_width),
-        "a width that is no power of two");
+        "a width that is not a power of two");
     for (const format::SiteRow& row : read.rollup->sites) expect(row.kind < format::kKinds, "a row of no kind");
   }
   use_trace(path);

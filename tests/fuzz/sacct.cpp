@@ -10,7 +10,7 @@ using namespace memtrace::tests;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   evidence::Evidence found;
   const bool is = evidence::read_sacct({reinterpret_cast<const char*>(data), size}, found);
-  expect(is || found.statements.empty(), "what is no such text has statements");
+  expect(is || found.statements.empty(), "another text has statements");
   use_evidence(found);
   return 0;
 }

@@ -127,7 +127,7 @@ std::uint32_t append_used(std::string& rows, Bytes table, std::uint32_t capacity
   return used;
 }
 
-// The first rows in use of a recorder's file. Nothing where `file` is no such file.
+// The first rows in use of a recorder's file. Nothing if `file` is not such a file.
 std::optional<std::string> rollup_of(std::string_view file) {
   const auto from = [&](std::size_t at) {
     const std::string_view rest = file.substr(std::min(at, file.size()));
@@ -159,7 +159,7 @@ std::string definitions(const std::string& trace) {
   return out;
 }
 
-// A real trace has paths and ids of the machine that it is from: those are no business of a corpus. What is
+// A real trace has paths and ids of the machine that it is from: those do not belong in a corpus. What is
 // long, or has a slash, gets other letters and digits; a key before '=' stays, since readers know it.
 std::string without_names(std::string bytes) {
   constexpr std::size_t kLong = 12, kShort = 4;

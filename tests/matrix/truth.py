@@ -7,7 +7,7 @@ import json
 
 
 class Wrong(Exception):
-    """The profiler's figures contradict each other, so they are no truth."""
+    """The profiler's figures contradict each other, so they are not the truth."""
 
 
 def read(path):

@@ -1,7 +1,7 @@
 """Purpose: the programs of the corpus that memtrace answers wrongly, with the reason. A test fails if one is right."""
 
 KNOWN_WRONG = {
-    "ema_keeps_two_copies": "the second copy is used, but only in the swap; a copy that is used is no parameter-copy",
+    "ema_keeps_two_copies": "the second copy is used, but only in the swap; a copy that is used is not a parameter-copy",
     "kernels_for_each_shape": "each kernel maps 256 KiB and touches a part; the finding counts what was mapped",
 }
 

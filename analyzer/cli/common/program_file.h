@@ -9,7 +9,7 @@ namespace memtrace::cli {
 // Returns the first file in PATH that can be executed, or "". A name with a slash is returned as it is.
 std::string found_in_path(const std::string& program);
 
-// Returns the program that the first line of a script names, or "" if `path` is no script. For
+// Returns the program that the first line of a script names, or "" if `path` is not a script. For
 // "#!/usr/bin/env -S python3 -u" that is "python3".
 std::string interpreter_of(const std::string& path);
 

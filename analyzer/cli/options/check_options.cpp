@@ -8,7 +8,7 @@
 namespace memtrace::cli {
 namespace {
 
-// Takes "5%" and "5". Returns nullopt if it is no percentage from 0 to 1000.
+// Takes "5%" and "5". Returns nullopt if it is not a percentage from 0 to 1000.
 std::optional<double> percent_of(std::string text) {
   if (text.ends_with('%')) text.pop_back();
   double value = 0;

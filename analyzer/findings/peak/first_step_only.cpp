@@ -103,7 +103,7 @@ void say(Finding& finding, ProcessAnalysis& analysis, const SiteTotals& candidat
   } else {
     finding.sentences = {
         fmt::format("It was made once, {}, and is still held in step {}; {}.", made, last, rest),
-        "It is no parameter, gradient or optimizer state that memtrace knows of."};
+        "It is not a parameter, gradient or optimizer state that memtrace knows of."};
     finding.remedy = fmt::format("del it where nothing reads it any more, or keep it on disk: -{}",
                                  size(replay::wrapping_sub(peak.bytes, without.peak)));
   }

@@ -87,7 +87,7 @@ std::optional<Finding> judge(const ProcessAnalysis& analysis, const std::string&
   Finding finding = finding_at(analysis, "serialize-in-memory", 0, peak);
   describe(finding, line, copy);
   finding.evidence = {
-      fmt::format("{} bytes in {} blocks that are no tensors, alive at the peak of {} bytes", copy.of.bytes,
+      fmt::format("{} bytes in {} blocks that are not tensors, alive at the peak of {} bytes", copy.of.bytes,
                   copy.of.blocks, peak.bytes),
       fmt::format("the peak would be {} bytes without them", without.peak),
       fmt::format("such blocks were made in {} steps, or places outside of steps", without.steps.size())};
@@ -132,7 +132,7 @@ Findings find_serialized_at_death(ProcessAnalysis& analysis) {
     finding.certain = analysis.losses.total() == 0;
     describe(finding, line, copy);
     finding.evidence = {
-        fmt::format("{} bytes in {} blocks that are no tensors, alive at the death with {} bytes",
+        fmt::format("{} bytes in {} blocks that are not tensors, alive at the death with {} bytes",
                     copy.of.bytes, copy.of.blocks, then.level.live)};
     finding.sentences = {"The objects and their bytes were both in memory at the death."};
     finding.remedy = fmt::format("{}: -{} at the death", copy.writer->remedy, size(finding.bytes));

@@ -22,7 +22,7 @@ using replay::Measure;
 constexpr std::int64_t kLeastAhead = 64 << 20;
 constexpr std::int64_t kShareOfPeak = 5; // the peak divided by this
 constexpr std::uint64_t kLeastCopy = 32 << 20;
-// How workers can share what each of them holds. A worker that is no fork of its parent gets the data set by
+// How workers can share what each of them holds. A worker that is not a fork of its parent gets the data set by
 // pickle, and PyTorch puts the tensors of a pickle into shared memory.
 constexpr char kBeforeFork[] =
     "make it before the workers are started by fork (in the dataset's __init__), as one tensor or array";
@@ -44,7 +44,7 @@ void note_shm_size(const ProcessAnalysis& analysis, std::uint64_t& bytes) {
   if (machine && machine->shm_size != trace::kNotSaid) bytes = machine->shm_size;
 }
 
-// True if a worker's loop made a shared block that was born in this phase. A worker that is no fork gets the
+// True if a worker's loop made a shared block that was born in this phase. A worker that is not a fork gets the
 // shared tensors of its data set before its loop begins: these are its parent's.
 bool is_made_in_loop(replay::KnownPhase born) {
   return born != replay::KnownPhase::none && born != replay::KnownPhase::load;

@@ -24,7 +24,7 @@ using replay::Step;
 
 constexpr std::int64_t kLeastPerStep = 16 * 1024; // bytes; below this, a run of 10,000 steps loses only 160 MB
 constexpr std::int64_t kLeastInAll = 2 * 1024 * 1024; // bytes; a few figures that a program keeps are less
-// bytes; a cache with a limit is no leak, and small ones are not worth a finding
+// bytes; a cache with a limit is not a leak, and small ones are not worth a finding
 constexpr std::int64_t kLeastInCache = 32 * 1024 * 1024;
 constexpr std::size_t kQuarters = 4;
 

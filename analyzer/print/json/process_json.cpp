@@ -67,7 +67,7 @@ void add_rings_only(const ProcessAnalysis& analysis, Json& trace) {
          {"until", time.until != 0 ? Json(analysis.seconds(time.until)) : Json(nullptr)}});
 }
 
-// Returns null if the trace is no snapshot of PyTorch.
+// Returns null if the trace is not a snapshot of PyTorch.
 Json torch_snapshot_json(const trace::Facts& facts) {
   const auto history = torch_history(facts);
   if (!history) return nullptr;

@@ -20,7 +20,7 @@ void write_devices(ProcessAnalysis& analysis, Lines& lines) {
         fmt::format("{}: the GPU {} {} {}{}, {}", memory_name(memory), missed ? "showed" : "shows",
                     size(gpu.peak->bytes), gpu.own ? "for this process" : "for all processes",
                     missed ? "" : " at most", analysis.place(gpu.peak->path, gpu.peak->step));
-    text += fmt::format("; {} of it is no allocation's", size(gpu.residual.sum()));
+    text += fmt::format("; {} of it does not belong to an allocation", size(gpu.residual.sum()));
     text += gpu.alone() ? fmt::format(" ({})", divided(gpu)) : ", and may be of other processes";
     if (gpu.own && gpu.others != 0) text += fmt::format("; other processes on it: {}", gpu.others);
     if (gpu.own && gpu.others_used != format::kNotSaid && gpu.others_used != 0)

@@ -15,7 +15,7 @@ LARGE = "b = b'x' * (64 << 20)"
 
 class Settings(harness.Case):
     def test_packages_that_a_pth_file_adds(self):
-        """They are no lines of the user's: the interpreter does not name this folder as one of its own."""
+        """They are not lines of the user's: the interpreter does not name this folder as one of its own."""
         venv = os.path.join(self.scratch, "venv")
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
         packages = os.path.join(self.scratch, "another", "site-packages")
@@ -32,7 +32,7 @@ class Settings(harness.Case):
         self.assertIn("by your line: train.py:2 48.00 MiB", " ".join(self.report_text().split()))
 
     def test_packages_that_an_installer_put_elsewhere(self):
-        """pip --target makes NAME.dist-info beside the package. Such a folder is no source of the user's, even if it is
+        """pip --target makes NAME.dist-info beside the package. Such a folder is not a source of the user's, even if it is
         below the working directory."""
         for in_variable in (False, True):
             with self.subTest(in_variable=in_variable):

@@ -182,7 +182,7 @@ class Cards(WithFakes):
         self.used()
         text = " ".join(self.report_text("--memory", "cuda:0").split())
         self.assertIn("cuda:0: the GPU shows 506.00 MiB for this process at most", text)
-        self.assertIn("500.00 MiB of it is no allocation's (context 500.00 MiB, code and the rest 0.00 MiB: an "
+        self.assertIn("500.00 MiB of it does not belong to an allocation (context 500.00 MiB, code and the rest 0.00 MiB: an "
                       "estimate)", text)
 
     def peaks_of(self, **more):

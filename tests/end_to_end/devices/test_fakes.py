@@ -25,7 +25,7 @@ class Fakes(harness.Case):
 
     def test_c10_tensors_are_exact(self):
         for process in self.both("c10"):
-            # The text of the error for the tensor that failed is no tensor.
+            # The text of the error for the tensor that failed is not a tensor.
             self.assertEqual(harness.peak(process, "host", "tensor"), 50 * (MIB + 1000))
 
     def test_c10_device_blocks(self):

@@ -34,7 +34,7 @@ class H200(harness.Case):
         self.assertGreater(sum(row.ok is True for row in rows), 20)
 
     def test_roles(self):
-        """cuBLAS's workspaces are no gradients: those are exactly as large as the parameters."""
+        """cuBLAS's workspaces are not gradients: those are exactly as large as the parameters."""
         roles = {}
         for row in checks.at_peak(self.run_there, "tensor"):
             roles[row["role"]] = roles.get(row["role"], 0) + row["bytes"]

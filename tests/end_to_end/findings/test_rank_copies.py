@@ -77,7 +77,7 @@ class RankCopies(harness.Case):
 
     @harness.only_in_long
     def test_data_parallel_training(self):
-        """Parameters, gradients, buckets, optimizer states and batches are in each rank: these are no copies."""
+        """Parameters, gradients, buckets, optimizer states and batches are in each rank: these are not copies."""
         findings, said = self.findings("train")
         self.assertEqual([truth["data"] for truth in said], [SIZE] * 3)
         self.assertEqual(findings, [])

@@ -67,7 +67,7 @@ class PageCase(harness.Case):
             for row in peak["at_peak"]:
                 key = row["role"], row["kind"]
                 wanted[key] = wanted.get(key, 0) + row["bytes"]
-            # The row without a site that completes the sum is no row of the page.
+            # The row without a site that completes the sum is not a row of the page.
             for key in wanted.keys() | sums.keys():
                 rest += wanted.get(key, 0) - sums.get(key, 0)
                 if key != ("unknown", "heap"):

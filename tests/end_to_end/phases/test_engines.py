@@ -124,7 +124,7 @@ class Quantised(Case):
         self.at_peak(process)
 
     def test_packed_by_torch(self):
-        """The packed weights are no tensors: the kernels' library has them in the heap."""
+        """The packed weights are not tensors: the kernels' library has them in the heap."""
         [process] = self.train("adapters.py", "dynamic")
         self.assertEqual(process["parameters"]["count"], COUNT - BIASES, "biases are packed with the weights")
         self.assertEqual(process["parameters"]["by_dtype"], {"qint8": WEIGHTS + TABLE, "float32": NORMS + TABLE})

@@ -59,7 +59,7 @@ class OfTheModel(Case):
     def test_master_copies(self):
         process = self.check("masters")
         self.assertEqual(process["parameters"]["by_dtype"], {"bfloat16": process["parameters"]["count"]},
-                         "a master copy is no parameter more")
+                         "a master copy is not another parameter")
 
 
 def functions_of(row):

@@ -50,7 +50,7 @@ const WORDS: readonly(readonly[string, string])[] = [
         '\u00b1 is half of the interval that holds the truth in 95 of 100 cases.'
   ],
   ['your line', 'The innermost Python line that belongs to no library.'],
-  ['runtime', 'Blocks that are no tensors: libraries, the interpreter, arrays of numpy and pandas.'],
+  ['runtime', 'Blocks that are not tensors: libraries, the interpreter, arrays of numpy and pandas.'],
   ['unattributed', 'Tensors without a role, and small blocks that were not recorded one by one.'],
   ['reserved', 'Address space that was reserved and never touched. It takes no memory, so it is hidden at first.'],
   ['cache', 'What PyTorch\u2019s allocator holds of a GPU and no tensor uses.'],

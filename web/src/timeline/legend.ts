@@ -13,7 +13,7 @@ function usedBands(store: ProcessStore): number[] {
 }
 
 const MEANING: Record<string, string> = {
-  runtime: 'blocks that are no tensors: libraries, the interpreter, arrays of numpy and pandas',
+  runtime: 'blocks that are not tensors: libraries, the interpreter, arrays of numpy and pandas',
   cache: "what the allocator of PyTorch holds and no tensor uses",
   reserved: 'address space that was reserved and never touched: it takes no memory',
   unattributed: 'tensors without a role, and small blocks that were not recorded one by one'

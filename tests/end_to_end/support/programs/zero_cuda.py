@@ -19,7 +19,7 @@ def settings(stage, accumulation):
     return {
         "train_micro_batch_size_per_gpu": 1,
         "gradient_accumulation_steps": accumulation,
-        # No kernel computes on the CUDA node, so gradients may be no numbers, and the engine would skip its steps.
+        # No kernel computes on the CUDA node, so gradients may be NaN, and the engine would skip its steps.
         "bf16": {"enabled": True, "check_grad_overflow": False},
         "gradient_clipping": 1.0,
         "zero_optimization": {"stage": stage, "reduce_bucket_size": 1 << 22,

@@ -1,4 +1,5 @@
-// Purpose: tests that the forward passes after the last update are no step of training, and that all else is.
+// Purpose: tests that the forward passes after the last update are not a step of training, and that all else
+// is.
 #include "analyzer/explain/after_training.h"
 
 #include <gtest/gtest.h>

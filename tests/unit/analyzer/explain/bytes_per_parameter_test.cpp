@@ -87,7 +87,7 @@ TEST(BytesPerParameter, TheoryIsOfTheRanksPartOfTheMasters) {
 }
 
 // A block of each step stays for good. The peak has one more, which lives for a short time: the age of the
-// first is no age of that.
+// first is not an age of that.
 TEST(BytesPerParameter, AgeOfWhatIsNotKept) {
   tests::Builder builder;
   const std::uint32_t site = builder.python_frame("main", "/home/u/train.py", 3, 0);

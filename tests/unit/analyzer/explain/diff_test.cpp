@@ -128,7 +128,8 @@ TEST(Diff, BlocksHaveTheirNamesOfTheReport) {
   Builder& b = run.builder;
   const std::uint32_t read =
       b.python_frame("load", "/home/a/lib/python3/site-packages/torch/serialization.py", 9, run.weights);
-  b.begin("load").tensor(1 << 20, 128 * kSignedMiB, read); // it did not end, so the tensor is no parameter yet
+  b.begin("load").tensor(1 << 20, 128 * kSignedMiB,
+                         read); // it did not end, so the tensor is not a parameter yet
   b.tensor(1 << 30, 4 * kSignedMiB, run.cache).birth(2 << 20, 8 * kSignedMiB);
   ProcessAnalysis& analysis = run.open();
   const Diff diff = difference({}, whole_run(analysis, {}, "a"), whole_run(analysis, {}, "b"));
@@ -139,7 +140,7 @@ TEST(Diff, BlocksHaveTheirNamesOfTheReport) {
   EXPECT_NE(text.find("  state dict       load "), std::string::npos) << text;
 }
 
-// The second run maps its parameters from a file, so they are no blocks of an allocator.
+// The second run maps its parameters from a file, so they are not blocks of an allocator.
 TEST(Diff, ParametersOfAMappedFileAreNoSaving) {
   const auto trained = [](Job& run, bool allocated) {
     Builder& b = run.builder;

@@ -73,7 +73,7 @@ TEST_F(NextPeakTest, BelowHalfOfTheFirstIsNone) {
   EXPECT_FALSE(of(builder));
 }
 
-// A fall of less than 1 part in 20 is no valley.
+// A fall of less than 1 part in 20 is not a valley.
 TEST_F(NextPeakTest, WithoutAValleyIsNone) {
   Builder builder;
   block(builder, 1, 300, 8);

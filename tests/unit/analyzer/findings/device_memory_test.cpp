@@ -205,11 +205,11 @@ TEST_F(Devices, AGpuThatWasAskedBeforeMostWasAllocated) {
   shows(500 * kMiB);
   segment(8192 * kMiB, 900 * kMiB);
   open();
-  EXPECT_NE(
-      text().find("the GPU showed 500.00 MiB for this process, outside training; 400.00 MiB of it is no "
-                  "allocation's (context 400.00 MiB, code and the rest 0.00 MiB: an estimate); it was not "
-                  "asked while 1000.00 MiB were allocated"),
-      std::string::npos)
+  EXPECT_NE(text().find("the GPU showed 500.00 MiB for this process, outside training; 400.00 MiB of it does "
+                        "not belong to an allocation (context 400.00 MiB, code and the rest 0.00 MiB: an "
+                        "estimate); it was not "
+                        "asked while 1000.00 MiB were allocated"),
+            std::string::npos)
       << text();
 }
 

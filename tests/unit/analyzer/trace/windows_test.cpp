@@ -194,7 +194,7 @@ TEST_F(Late, AMappingThatMovesIsTheOneBeforeTheNewer) {
                 {from, to, 16384, 16384, 8192, halves(0, 10)});
   };
   EXPECT_EQ(more_with({move(0x50000, 0x60000)}), 16384);
-  EXPECT_EQ(more_with({move(0x70000, 0x80000)}), 0) << "a file's is no memory";
+  EXPECT_EQ(more_with({move(0x70000, 0x80000)}), 0) << "a file's is not memory";
 }
 
 TEST_F(Late, AnUnmappingIsOfWhatNewerMappingsDisplacedPieceByPiece) {

@@ -55,7 +55,7 @@ def equal_layers_share_a_path():
     assert got[id(model)] == "Model" and got[id(model.head)] == "head", got
     for i, layer in enumerate(model.layers):
         assert got[id(layer)] == "layers.*@%d" % i, got
-        assert got[id(layer.mlp[0])] == "layers.*.mlp.0@%d" % i, got  # its neighbour is no Linear
+        assert got[id(layer.mlp[0])] == "layers.*.mlp.0@%d" % i, got  # its neighbour is not a Linear
         assert got[id(layer.mlp[2])] == "layers.*.mlp.2@%d" % i, got
 
 

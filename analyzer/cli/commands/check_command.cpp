@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "analyzer/budget/baseline.h"
-#include "analyzer/budget/verdict_texts.h"
+#include "analyzer/budget/verdict_formats.h"
 #include "analyzer/budget/verdicts.h"
 #include "analyzer/cli/commands/report_command.h"
 #include "analyzer/cli/common/output.h"

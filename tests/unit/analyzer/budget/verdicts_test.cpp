@@ -1,6 +1,6 @@
 // Purpose: budgets against a report written by hand: the figures, the lines that hold them, and the forms for
 // CI.
-#include "analyzer/budget/verdict_texts.h"
+#include "analyzer/budget/verdict_formats.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Purpose: the words for the figure of a budget, and for the lines that hold it.
-#include "analyzer/budget/verdict_words.h"
+// Purpose: the words for what was measured for a budget: its figure, and the lines that hold it.
+#include "analyzer/budget/measured_wording.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-// Purpose: the words for the figure of a budget, and for the lines that hold it.
+// Purpose: the words for what was measured for a budget: its figure, and the lines that hold it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Purpose: writes the verdicts about budgets as text, for GitHub Actions and for JUnit.
+// Purpose: writes the verdicts about budgets in each format: as text, for GitHub Actions, for JUnit.
 #pragma once
 
 #include <string>

@@ -1,10 +1,10 @@
-// Purpose: writes the verdicts about budgets as text, for GitHub Actions and for JUnit.
+// Purpose: writes the verdicts about budgets in each format: as text, for GitHub Actions, for JUnit.
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "analyzer/budget/verdict_texts.h"
-#include "analyzer/budget/verdict_words.h"
+#include "analyzer/budget/measured_wording.h"
+#include "analyzer/budget/verdict_formats.h"
 #include "analyzer/wording/utf8.h"
 
 namespace memtrace::budget {

@@ -47,8 +47,8 @@ bool RepeatedSites::is_even(const std::vector<Flow>& at, std::uint64_t Flow::*me
   return 4 * even >= 3 * pairs;
 }
 
-// True if `a` is the better anchor.
-bool RepeatedSites::is_before(const SiteBirths& a, const SiteBirths& b) {
+// True if `a` is the better anchor: one in Python, else the one that was first.
+bool RepeatedSites::is_better_anchor(const SiteBirths& a, const SiteBirths& b) {
   return a.in_python != b.in_python ? a.in_python : a.at.front().births < b.at.front().births;
 }
 
@@ -82,7 +82,7 @@ std::optional<RepeatedSites::SiteKey> RepeatedSites::anchor() const {
       const SiteBirths& site = *candidates[j].site;
       if (site.count > fewest + fewest / kCountSpread + 1) break;
       bytes += site.bytes;
-      if (is_before(site, *first->site)) first = &candidates[j];
+      if (is_better_anchor(site, *first->site)) first = &candidates[j];
     }
     if (bytes >= (all_.bytes - first->site->at.front().bytes) / kLeastShare) return first->key;
   }

@@ -49,7 +49,7 @@ class RepeatedSites {
 
   void count(SiteBirths& site, std::uint64_t bytes, bool in_python);
   static bool is_even(const std::vector<Flow>& at, std::uint64_t Flow::*measure);
-  static bool is_before(const SiteBirths& a, const SiteBirths& b);
+  static bool is_better_anchor(const SiteBirths& a, const SiteBirths& b);
   bool recurs(const SiteBirths& site) const;
 
   std::unordered_map<SiteKey, SiteBirths> sites_;

@@ -11,7 +11,7 @@ ITEM = 16 * MIB
 
 class Loaders(harness.Case):
     def findings(self, *words):
-        done, report = self.trace([harness.torch_python(), harness.program("ahead.py"), *words],
+        done, report = self.trace([harness.torch_python(), harness.program("loader_methods.py"), "fork", *words],
                                   {"MEMTRACE_QUIET": "1", "OMP_NUM_THREADS": "1"})
         self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
         self.assertEqual([process["kind"] for process in report["processes"]], ["main", "worker", "worker"])
@@ -40,7 +40,7 @@ class Loaders(harness.Case):
         [finding] = self.findings("1", "worker")
         self.assertEqual(finding["id"], "worker-copies")
         self.assertAlmostEqual(finding["bytes"], 2 * 64 * MIB, delta=MIB)
-        self.assertIn("ahead.py", str(finding["site"]))
+        self.assertIn("loader_methods.py", str(finding["site"]))
 
 
 class Methods(harness.Case):

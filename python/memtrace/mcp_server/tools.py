@@ -57,8 +57,10 @@ def make_server(paths: TracePaths) -> MCPServer:
 
 def _overview(paths: TracePaths, documents: Documents) -> tuple[Tool, ...]:
     def list_traces(offset: int = 0) -> Answer:
-        """Lists the jobs and traces that can be read, the newest first. `name` is the argument `trace` of the others."""
-        return page({}, [vars(found) for found in paths.list()], offset)
+        """Lists the jobs and traces that can be read, the newest first. `name` is the argument `trace` of the others.
+        cut: the directories that have too many entries to list."""
+        listing = paths.list()
+        return page({"cut": listing.cut} if listing.cut else {}, [vars(found) for found in listing.found], offset)
 
     def report(trace: str, part: str = "findings", process: int = 0, offset: int = 0) -> Answer:
         """What held memory, and why. part: findings (causes with line, bytes and remedy), peaks, phases, ledger,

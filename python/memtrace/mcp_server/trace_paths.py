@@ -26,6 +26,13 @@ class Found:
     modified: float
 
 
+@dataclass(frozen=True)
+class Listing:
+    """What can be asked for, the newest first."""
+    found: list[Found]
+    cut: list[str]  # a text for each directory with entries that were not read
+
+
 def _shown(text: str) -> str:
     return ascii(text[:100])
 
@@ -105,14 +112,18 @@ class TracePaths:
         """Returns a value that changes if the trace changes."""
         return self._survey(path)
 
-    def list(self) -> list[Found]:
-        """Returns the jobs and traces in the directories, the newest first. Leaves out what `resolve` refuses."""
+    def list(self) -> Listing:
+        """Returns the jobs and traces in the directories. Leaves out what `resolve` refuses."""
         out: list[Found] = []
+        cut: list[str] = []
         for root in self.roots:
             try:
                 entries = sorted(os.scandir(root), key=lambda entry: entry.name)
             except OSError:
                 continue
+            if len(entries) > MAX_ENTRIES:
+                cut.append(f"{_shown(root)} has {len(entries)} entries, and only the first {MAX_ENTRIES} by name were read; "
+                           "ask for other traces by name, or start the server with a directory that has fewer")
             for entry in entries[:MAX_ENTRIES]:
                 is_folder = entry.is_dir(follow_symlinks=False)
                 if not is_folder and not entry.name.endswith(SUFFIXES):
@@ -123,4 +134,4 @@ class TracePaths:
                 except (RefusedPath, OSError):
                     continue
                 out.append(Found(name, "job" if is_folder else "file", files, size, modified))
-        return sorted(out, key=lambda found: (-found.modified, found.name))
+        return Listing(sorted(out, key=lambda found: (-found.modified, found.name)), cut)

@@ -143,6 +143,20 @@ class Mcp(harness.Case):
         self.assertEqual(sorted(row["name"] for row in listed["rows"]), ["job", "sent.memtrace.zst"])
         self.assertGreaterEqual(max(row["bytes"] for row in report["rows"] if row["measure"] == "live"), 48 << 20)
 
+    def test_a_directory_with_too_many_entries(self):
+        """Of 4,200 entries, 4,096 are read. The trace sorts behind them, and can be asked for by name."""
+        self.record("first", ["-c", "kept = bytearray(48 << 20)"])
+        [listed] = self.answers(("list_traces", {}))
+        self.assertEqual(([row["name"] for row in listed["rows"]], listed.get("cut")), (["first"], None))
+        os.rename(os.path.join(self.root, "first"), os.path.join(self.root, "zlast"))
+        for number in range(4199):
+            open(os.path.join(self.root, f"note{number}"), "wb").close()
+        listed, report = self.answers(("list_traces", {}), ("report", {"trace": "zlast", "part": "peaks"}))
+        self.assertEqual(listed["rows"], [])
+        [cut] = listed["cut"]
+        self.assertIn(f"{self.root}' has {len(os.listdir(self.root))} entries, and only the first 4096 by name were read", cut)
+        self.assertGreaterEqual(max(row["bytes"] for row in report["rows"]), 48 << 20)
+
     def test_evidence_of_a_killed_process_is_not_stored(self):
         self.record("killed", ["-c", "import os\nkept = bytearray(64 << 20)\nos.kill(os.getpid(), 9)"])
         before = listing(self.root)

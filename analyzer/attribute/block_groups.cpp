@@ -87,10 +87,10 @@ void BlockGroups::say_role(HoldingGroup& group, const Block& block, const Fate& 
   }
 }
 
-// Returns the role by the function that made the block. A function may make things that are not tensors, too.
-// So a plain block (not a tensor, in the heap or an anonymous mapping) gets a role only if it is in the heap
-// and made to be written or packed. An anonymous mapping gets none: any function may be the first to find an
-// allocator's arena full and map the next.
+// Returns the role by the function that made the block. A function may make things that are not tensors, too. A
+// plain block is not a tensor, and is in the heap or an anonymous mapping. It gets a role only if it is in the
+// heap and made to be written or packed. An anonymous mapping gets none: any function may be the first to find
+// an allocator's arena full and map the next.
 Role BlockGroups::made_for(const Block& block) {
   const Role role = makers_.role(block.stack);
   if (!is_plain(block)) return role;

@@ -19,7 +19,7 @@ struct MarkedInstant {
   std::vector<Level> levels; // by MemoryId
 };
 
-// At most 64 instants. If a program marks more, as in each step, the first and the last ones are kept: a table
+// At most 64 instants. If a program marks more, as in each step, the first and the last ones are kept. A table
 // of what was alive takes memory for each instant.
 class MarkedInstants {
  public:

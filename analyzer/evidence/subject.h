@@ -19,8 +19,8 @@ struct Subject {
   std::string host;
   bool only_host = true; // false: processes of its job ran on other hosts, too
   std::string group;     // its memory cgroup as the process saw it; "/" may be any cgroup
-  // Of the process's own cgroup, with the path of its directory: the kills it had counted at the last sample,
-  // and whether it was near a limit.
+  // Of the process's own cgroup, by the path of its directory. The kills are those that it had counted at the
+  // last sample; `near_limit`: it was near a limit then.
   std::string directory;
   std::uint64_t kills_counted = kUnknown;
   bool near_limit = false;

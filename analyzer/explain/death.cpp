@@ -182,8 +182,8 @@ std::optional<BlockBeingFilled> filling(const Death& death, const ProcessEnd& en
   return out;
 }
 
-// True if the process is a worker of a loader whose file found no room in /dev/shm: it reported that, and its
-// end is another matter.
+// True if the process is a worker of a loader whose file found no room in /dev/shm. It reported that, and its
+// end has another cause.
 bool is_refused_worker(const trace::Trace& trace, const trace::Samples& samples) {
   const auto& failures = samples.failures();
   return is_worker(trace.facts()) && std::any_of(failures.begin(), failures.end(),

@@ -81,7 +81,7 @@ bool ends_it(const Finding& finding) {
 }
 
 // Sets the bytes of the finding's blocks at the peak and at the end. A finding whose blocks are not known by
-// their stacks is about the peak, or about the whole process: there its bytes are what it holds. An allocation
+// their stacks is about the peak, or about the whole process. There, its bytes are what it holds. An allocation
 // that failed and pages that were dropped hold nothing. The site of `retention-growth` is that of blocks that
 // were freed, and a context has no recorded bytes.
 void weigh(const ProcessAnalysis& analysis, Finding& finding) {
@@ -121,9 +121,9 @@ std::unordered_set<format::StackId> stacks_of(const Findings& findings, const ch
   return out;
 }
 
-// Removes the causes that another one explains: graphs that no backward uses may grow with each step, and
-// logits or serialized bytes that a step or an event keeps for good are a leak. A leak leaves free memory
-// between its blocks, and a level that is kept may have grown.
+// Removes the causes that another one explains. Graphs that no backward uses may grow with each step. Logits or
+// serialized bytes that a step or an event keeps for good are a leak. A leak leaves free memory between its
+// blocks, and a level that is kept may have grown.
 void remove_explained(Findings& findings) {
   const auto remove = [&findings](const char* id, const std::unordered_set<format::StackId>& explained) {
     std::erase_if(findings, [&](const Finding& one) { return one.id == id && shares_a_stack(one, explained); });

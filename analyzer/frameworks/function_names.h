@@ -60,9 +60,9 @@ inline constexpr RoleOfFunction kRolesOfFunctions[] = {
     {"/deepspeed/runtime/zero/partition_parameters.py", "_all_gather*", replay::Role::gathered},
     {"/deepspeed/runtime/zero/partition_parameters.py", "_allgather*", replay::Role::gathered},
     {"/deepspeed/runtime/comm/coalesced_collectives.py", "", replay::Role::comm},
-    // DeepSpeed: buffers through which ZeRO-Infinity swaps with files; state that was moved to the host;
-    // activations that a checkpoint divides among the ranks or moves to the host; those between the stages of
-    // a pipeline.
+    // DeepSpeed: buffers through which ZeRO-Infinity swaps with files, and state that was moved to the host.
+    // Activations that a checkpoint divides among the ranks or moves to the host, and those between the stages
+    // of a pipeline.
     {"/deepspeed/runtime/swap_tensor/", "", replay::Role::staging, kSwap},
     {"/deepspeed/runtime/zero/offload_states.py", "offload_*", replay::Role::optimizer_state, kOffload},
     {"/deepspeed/runtime/zero/stage3.py", "offload_states", replay::Role::staging, kOffload},

@@ -7,8 +7,8 @@
 
 namespace memtrace::report {
 
-// True if the process is a worker: it noted that, or a loader forked it and it inherited the loader's phase, or
-// Ray started it and it has no model. A rank is a worker only if it noted that.
+// True if the process is a worker: it noted that, or a loader forked it and it inherited the loader's phase. A
+// process that Ray started is one if it has no model. A rank is a worker only if it noted that.
 bool is_worker(const trace::Facts& facts);
 
 // Returns the pid of the process whose loader started this worker: the one that the worker noted, which

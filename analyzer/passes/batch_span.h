@@ -18,7 +18,7 @@ struct BatchSpan {
 };
 
 // Returns the span of the outermost phase `data`, in which a worker of a loader makes all its batches. It ends
-// with the phase, or with an exit inside it: a batch is alive until it is sent, and a worker then waits for its
+// with the phase, or with an exit inside it. A batch is alive until it is sent, and a worker then waits for its
 // parent. The middle does not count that wait. Returns nullopt if the phase has no births or no end, as in a
 // killed process. One pass, bounded memory.
 std::optional<BatchSpan> batch_span(const trace::Trace& trace);

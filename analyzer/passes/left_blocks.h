@@ -24,7 +24,7 @@ struct LeftQuestion {
   std::vector<RecurringOccurrence> counted;
   // If not empty: the first event of each cycle, ascending. Then `counted` has one element, whose events are
   // the cycles, and every block is of the cycle in which it was born. A block outlives its cycle if it outlives
-  // the next one, too: a variable that each cycle sets anew still holds the block of the cycle before.
+  // the next one, too. A variable that each cycle sets anew still holds the block of the cycle before.
   std::vector<trace::Ordinal> cycles;
 };
 

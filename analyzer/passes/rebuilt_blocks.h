@@ -30,9 +30,9 @@ struct RebuiltBlocks {
   std::int64_t events = 0;         // of the trace
 };
 
-// Returns these series in one pass. An event rebuilds the blocks of a stack if the earlier ones are alive when
-// the first new one is born, and hardly any of them is alive after the event. Memory use grows with the number
-// of live blocks of these stacks, and with the number of events in which they grow.
+// Returns these series in one pass. An event rebuilds the blocks of a stack if two things hold: the earlier
+// ones are alive when the first new one is born, and hardly any is alive afterwards. Memory use grows with the
+// number of live blocks of these stacks, and with the number of events in which they grow.
 RebuiltBlocks rebuilt_blocks(const trace::Trace& trace, const RebuiltQuestion& question);
 
 } // namespace memtrace::replay

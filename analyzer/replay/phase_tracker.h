@@ -37,9 +37,9 @@ class Phases {
   // Takes phase_begin, phase_end, step and reset. After a gap between windows it takes `window`, which discards
   // the open phases, then `open_phase`. Ignores all other events.
   void apply(const trace::Event& event, PhaseWatcher& watcher);
-  // Begins a phase `gc` on the thread that frees a block in a collection of Python's garbage
-  // (format::kCollected), and ends it at the next event of this thread. The recorder does not mark collections:
-  // most free no recorded block, and cost nothing. Returns true if a phase began or ended.
+  // If a thread frees a block in a collection of Python's garbage (format::kCollected), begins a phase `gc` on
+  // it. The phase ends at the next event of this thread. The recorder does not mark collections: most free no
+  // recorded block, and cost nothing. Returns true if a phase began or ended.
   bool follow_collection(const trace::Event& event, PhaseWatcher& watcher);
   // Ends the phases that are open at the end of a trace.
   void close(PhaseWatcher& watcher);

@@ -15,8 +15,8 @@ def _is_plain(tensor):
 
 
 def _parts_of(tensor, depth=3):
-    """Yields the tensors that have the memory of this one: itself, or those that a class packs it into (torchao), and
-    the scales beside it (bitsandbytes)."""
+    """Yields the tensors that have the memory of this one: itself, or those that a class packs it into (torchao).
+    Yields the scales beside it, too (bitsandbytes)."""
     here = _here(tensor)
     inner = () if _is_plain(here) or not depth else _inner_tensors(here)
     for part in inner:

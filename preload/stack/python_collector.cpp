@@ -13,7 +13,7 @@ namespace {
 // In each version the state of the collector has these fields in a row:
 //   int collecting; PyObject* garbage; PyObject* callbacks;
 // So the two lists identify the place, and memtrace needs no table of versions. The distance from the begin of
-// the interpreter's state to `garbage` was 320 to 856 bytes in 3.9 to 3.12, and 7608 in 3.13 and 3.14. The
+// the interpreter's state to `garbage` was 320 to 856 bytes in 3.9 to 3.12. It was 7608 in 3.13 and 3.14. The
 // state of 3.9 is the smallest: it has more than 2 KiB.
 constexpr std::size_t kNear = 2048; // bytes; present in each version
 constexpr std::size_t kFar = 16384; // bytes; the state is larger since 3.12, where it is part of _PyRuntime

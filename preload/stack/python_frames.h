@@ -75,8 +75,8 @@ std::size_t python_walk(PythonFrame* out, std::size_t capacity, ModuleCalls* cal
 
 // Returns the place of the local variable to read in a frame with this code object; -1: none.
 using WantedLocal = int (*)(const void* code);
-// Returns the key of what the innermost frame has in such a variable: the address of the object; of a str, the
-// key of its text. Returns 0 if no frame among the innermost has one. It only reads memory.
+// Returns the key of what the innermost frame has in such a variable: the address of the object, or the key of
+// the text of a str. Returns 0 if no frame among the innermost has one. It only reads memory.
 std::uint64_t python_local(WantedLocal wanted);
 // Returns a number that no object has as its address.
 std::uint64_t text_key(const char* text, std::size_t bytes);

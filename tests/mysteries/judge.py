@@ -13,7 +13,7 @@ def first_screen(text):
 
 def figures(screen):
     """Returns all sizes of the screen, in bytes. Below a heading with a unit ("Alive at the peak, MiB"), each number
-    that has no unit of its own has that one, up to the next line without an indent."""
+    without a unit has that one. This ends at the next line without an indent."""
     out, unit = [], None
     for line in screen.splitlines():
         heading = re.match(r"\S.*, ([KMG]iB)\b", line)

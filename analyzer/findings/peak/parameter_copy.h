@@ -11,9 +11,9 @@ namespace memtrace::report {
 // of the model that the program goes on to use, such as a moving average, is not a candidate.
 PeakCandidates propose_parameter_copy(ProcessAnalysis& analysis);
 
-// Returns `parameter-copy` of the host if the parameters are on GPUs: one line holds a state dict as large as
-// the parameters, at the host's peak in a later step than that in which it was read, or in the last step. A
-// copy of the model on the host may be in use, such as a moving average, so it is not a finding.
+// Returns `parameter-copy` of the host if the parameters are on GPUs and one line holds a state dict as large
+// as them. It must hold it at the host's peak in a later step than that in which it was read, or in the last
+// step. A copy of the model on the host may be in use, such as a moving average, so it is not a finding.
 Findings find_host_copy(ProcessAnalysis& analysis);
 
 } // namespace memtrace::report

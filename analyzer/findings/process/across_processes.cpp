@@ -23,7 +23,7 @@ constexpr std::int64_t kLeastAhead = 64 << 20;
 constexpr std::int64_t kShareOfPeak = 5; // the peak divided by this
 constexpr std::uint64_t kLeastCopy = 32 << 20;
 // How workers can share what each of them holds. A worker that is not a fork of its parent gets the data set by
-// pickle, and PyTorch puts the tensors of a pickle into shared memory.
+// pickle. PyTorch puts the tensors of a pickle into shared memory.
 constexpr char kBeforeFork[] =
     "make it before the workers are started by fork (in the dataset's __init__), as one tensor or array";
 constexpr char kSharedTensor[] =

@@ -24,13 +24,13 @@ class JobFindings {
   // the flows of shared memory worth its time.
   void add(ProcessAnalysis& analysis, const Findings& own, bool workers);
 
-  // Returns six kinds of findings. `shm-full`, first: /dev/shm had no room for a file of a worker, and
-  // the worker did not die of it. `loader-prefetch`, only without it: bytes that workers had
-  // put into shared memory and their parent had not yet freed. They took 64 MiB and a fifth of the parent's
-  // peak, or half of /dev/shm. `worker-copies`: at least two workers of one parent hold blocks of one place in
-  // the program at the end of their batches, and held three fifths of them since the middle: less would be a
-  // leak. Each worker made them itself: at least 32 MiB, and about equally much in each.
-  // `copy-on-write-growth`: see find_copied(). `rank-copies`: see RankCopies. `wrong-device`: see WrongDevice.
+  // Returns six kinds of findings. `shm-full`, first: /dev/shm had no room for a file of a worker, and the
+  // worker did not die of it. `loader-prefetch`, only without it: bytes that workers had put into shared memory
+  // and their parent had not yet freed. They took 64 MiB and a fifth of the parent's peak, or half of /dev/shm.
+  // `worker-copies`: at least two workers of one parent hold blocks of one place in the program at the end of
+  // their batches. Of these, they held three fifths since the middle: less would be a leak. Each worker made
+  // them itself: at least 32 MiB, and about equally much in each. `copy-on-write-growth`: see find_copied().
+  // `rank-copies`: see RankCopies. `wrong-device`: see WrongDevice.
   std::vector<JobFinding> find() const;
 
  private:

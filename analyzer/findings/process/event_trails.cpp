@@ -21,8 +21,8 @@ using replay::LeftBlock;
 using replay::MemoryId;
 using replay::PathId;
 
-// A guessed cycle must keep this much: a program that collects its recordings in a loop keeps 0.1 MiB that it
-// still needs, and the leaks of servers and pipelines that were tried keep 0.4 MiB or more.
+// A guessed cycle must keep this much. A program that collects its recordings in a loop keeps 0.1 MiB that it
+// still needs. The leaks of servers and pipelines that were tried keep 0.4 MiB or more.
 constexpr std::int64_t kLeastPerCycle = 256 << 10;
 constexpr std::int64_t kLeastPerEvent = 64 << 10; // bytes; the figures of an evaluation are less
 constexpr std::int64_t kFreedPart = 10;           // a tenth freed later: a window of the last events
@@ -40,7 +40,7 @@ bool is_judged(const RecurringPhases& phases, const replay::LeftBlocks& left, co
   return phases.range.from <= block.event && block.event <= phases.range.to;
 }
 
-// Returns the phase that occurred in all steps in which the trail left something: the program made the blocks
+// Returns the phase that occurred in all steps in which the trail left something. The program made the blocks
 // from the results of an evaluation, after it. Of several phases it is the rarest. Returns PathId::other if
 // there is none.
 PathId phase_beside(const EventTrail& trail, const RecurringPhases& phases) {

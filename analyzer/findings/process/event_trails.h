@@ -46,8 +46,8 @@ struct EventLeak {
   const EventTrail& largest() const { return trails.front(); }
 };
 
-// Returns the bytes per event: the usual bytes if most events left as much, else the mean from the first that
-// left something to the last.
+// Returns the bytes per event: the usual bytes if most events left as much. Else returns the mean from the
+// first that left something to the last.
 std::int64_t per_event(const EventTrail& trail, const std::vector<std::int64_t>& events);
 
 // Returns the leaks of all memories. The trails refer to the blocks of `left`.

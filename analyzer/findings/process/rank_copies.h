@@ -18,8 +18,8 @@ class RankCopies {
   void add(ProcessAnalysis& analysis, const Findings& own);
 
   // Appends the findings `rank-copies`: at least two ranks of one host held, at their peak or at the end,
-  // blocks that one line of the program made, at least 64 MiB in each rank and within 2 % of each other. Blocks
-  // that every rank needs for itself do not count: see copied() in the source.
+  // blocks that one line of the program made. They are at least 64 MiB in each rank, and within 2 % of each
+  // other. Blocks that every rank needs for itself do not count: see copied() in the source.
   void find(std::vector<JobFinding>& out) const;
 
  private:

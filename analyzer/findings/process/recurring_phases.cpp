@@ -74,8 +74,8 @@ std::map<PathId, PhaseTotals> totals(const ProcessAnalysis& analysis, const Leak
   return out;
 }
 
-// True if the program begins the phase on purpose: neither it nor a phase around it is a part of a step or a
-// forward pass. Passes of one evaluation are not events: a program may keep their results until it is over.
+// True if the program begins the phase on purpose. Then neither it nor a phase around it is a part of a step or
+// a forward pass. Passes of one evaluation are not events: a program may keep their results until it is over.
 bool is_begun_on_purpose(const ProcessAnalysis& analysis, PathId path) {
   for (PathId above = path; above != PathId::other; above = analysis.account.paths.parent_of(above))
     if (const std::string name = name_of(analysis, above); is_part_of_step(name) || name == "eval")

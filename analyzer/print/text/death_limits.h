@@ -17,7 +17,7 @@ std::string when_sampled(const Death& death, format::Stamp stamp);
 // pressure.
 void write_death_limits(const ProcessAnalysis& analysis, Lines& lines);
 
-// Names the process of the job on this host that held most then, if it is another one: the kernel or a manager
+// Names the process of the job on this host that held most then, if it is another one. The kernel or a manager
 // may choose a small one.
 void write_largest_of_job(const ProcessAnalysis& analysis, const std::vector<JobPeer>& others, Lines& lines);
 

@@ -246,8 +246,8 @@ class ReportText {
     }
   }
 
-  // Writes the limits of the memory that leads: with `all` each one, else the smallest of a cgroup, or the
-  // node's if no cgroup has a limit, and the process's own.
+  // Writes the limits of the memory that leads: with `all` each one. Else writes the smallest of a cgroup, or
+  // the node's if no cgroup has a limit, and the process's own.
   void headroom() {
     bool shared = false; // a limit of several processes was written
     for (const Headroom& one : headrooms(analysis_)) {

@@ -2,7 +2,7 @@
 # Imported by load_ipython_extension.
 """The events of IPython, and the line `%%memtrace`.
 
-`%%memtrace` is taken off before the cell is compiled, so the cell runs as without it: its last expression is shown, it
+`%%memtrace` is taken off before the cell is compiled, so the cell runs as without it. Its last expression is shown, it
 may await, and its lines keep their numbers."""
 from __future__ import annotations
 

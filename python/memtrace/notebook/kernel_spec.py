@@ -2,7 +2,7 @@
 # Run by the command memtrace, in the Python of the kernel.
 """The kernel spec: ipykernel of this Python, with the variables of memtrace in its environment.
 
-The variables are in `env`, so the kernel stays the child of Jupyter: its interrupts, its restarts and ipykernel's look
+The variables are in `env`, so the kernel stays the child of Jupyter. Its interrupts, its restarts and ipykernel's look
 at its parent are as without memtrace."""
 from __future__ import annotations
 

@@ -70,8 +70,8 @@ def broken_budgets(out: str, budgets: tuple[str, ...]) -> BrokenBudgets | None:
 
 
 def failure(item: Any, message: str, text: str, file: str = "", line: int = 0) -> Any:
-    """Returns the failure of a test as pytest represents an exception: at the given line, or at the test if that line
-    is in no file, as those of the import system."""
+    """Returns the failure of a test as pytest represents an exception: at the given line. If that line is in no file,
+    as those of the import system, it is at the test."""
     if not os.path.isfile(file):
         file, line = str(item.path), (item.location[1] or 0) + 1
     traceback = ReprTraceback([ReprEntryNative([text + "\n"])], None, style="native")

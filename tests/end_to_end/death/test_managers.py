@@ -1,5 +1,5 @@
-"""Purpose: tests that a process which its manager killed is told from one that the kernel killed, and that the first to
-die is told from those which a launcher then ended.
+"""Purpose: tests that a process which its manager killed is told from one that the kernel killed. The first to die is
+told from those which a launcher then ended.
 
 Truth: the signals that the test sends, and what PyTorch's own launcher does and writes. The lines of the other managers
 have the format of their sources, with the pid and time of the process that the test ended.

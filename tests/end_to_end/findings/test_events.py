@@ -1,5 +1,5 @@
-"""Purpose: tests that memory which each evaluation, each save or each tenth step leaves is found with its line, its
-rate and what it costs at the peak, and that the run which keeps nothing has no finding.
+"""Purpose: tests that memory which each evaluation, each save or each tenth step leaves is found. The finding has its
+line, its rate and what it costs at the peak. The run which keeps nothing has none.
 
 The truth is the size of what the program keeps, and the peak of the run that keeps nothing.
 """

@@ -1,5 +1,5 @@
-"""Purpose: tests that data which each rank of a host loads for itself is one finding, and that what ranks share or
-need for themselves is none. Truth: the sizes by numpy and PyTorch, and the private pages of the data by the kernel."""
+"""Purpose: tests that data which each rank of a host loads for itself is one finding. What ranks share or need for
+themselves is not a finding. Truth: the sizes by numpy and PyTorch, and the private pages of the data by the kernel."""
 import json
 import socket
 import unittest

@@ -26,8 +26,8 @@ class Collector(harness.Case):
         self.assertEqual(freed, [7 * BATCH, 8 * BATCH, 8 * BATCH, 8 * BATCH])
         found = {finding["id"]: finding for finding in process["findings"]}
         self.assertEqual(list(found), ["freed-by-gc"])
-        # At the highest point, the batch of the present step is in use, and those before are in cycles: seven in step
-        # 7, and eight in steps 15, 23 and 31. The line also makes small objects.
+        # At the highest point, the batch of the present step is in use, and those before are in cycles. They are seven
+        # in step 7, and eight in steps 15, 23 and 31. The line also makes small objects.
         peak = next(one for one in process["peaks"] if (one["memory"], one["measure"]) == ("host", "live"))
         in_cycles = 7 if peak["step"] == 7 else 8
         self.assertAlmostEqual(found["freed-by-gc"]["bytes"], in_cycles * BATCH, delta=BATCH / 20, msg=peak["step"])

@@ -1,5 +1,5 @@
-"""Purpose: two ranks over NCCL whose process groups take memory of known sizes: the default one, `tp` with three channels,
-and `pp` of the rank alone. A thread of NCCL takes most of it.
+"""Purpose: two ranks over NCCL whose process groups take memory of known sizes. They are the default one, `tp` with
+three channels, and `pp` of the rank alone. A thread of NCCL takes most of it.
 
 Prints a line for each rank: the bytes of each group, by the documented sizes of the stand-in for NCCL.
 usage: two_groups.py eager|lazy

@@ -1,5 +1,5 @@
-// Purpose: host memory that each rank made for itself is one finding with the bytes of all copies but one, and
-// what every rank needs for itself is none.
+// Purpose: host memory that each rank made for itself is one finding with the bytes of all copies but one. What
+// every rank needs for itself is not a finding.
 #include <gtest/gtest.h>
 
 #include <string>

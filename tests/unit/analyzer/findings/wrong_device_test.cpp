@@ -1,4 +1,4 @@
-// Purpose: memory that a rank took on the GPU of another rank is one finding with the bytes and the line, and a
+// Purpose: memory that a rank took on the GPU of another rank is one finding with the bytes and the line. A
 // rank that works on several GPUs of its own gets none.
 #include <gtest/gtest.h>
 

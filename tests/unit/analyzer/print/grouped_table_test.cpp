@@ -17,8 +17,8 @@ void block_of(Builder& builder, std::uint64_t address, std::uint64_t bytes, std:
               {address, bytes, bytes, text << 32 | stack});
 }
 
-// 48 layers of 3 MiB in one line, and their parameters of 1 MiB, which are labelled. 7 MiB of the head, 5 MiB
-// of no module.
+// 48 layers of 3 MiB in one line, and their parameters of 1 MiB, which are labelled. 7 MiB belong to the head,
+// 5 MiB to no module.
 Builder layers() {
   Builder builder;
   const std::uint32_t line = builder.python_frame("forward", "/home/u/train.py", 3, 0);

@@ -7,6 +7,7 @@
 
 #include "analyzer/files/read_budget.h"
 #include "analyzer/replay/block_rules.h"
+#include "analyzer/trace/snapshot_events.h"
 
 namespace memtrace::replay {
 namespace {
@@ -72,14 +73,8 @@ class SeriesOfLevels : public Observer {
 
   void after(const trace::Event& event, const PhasePosition&) override {
     using enum format::EventType;
+    if (trace::is_of_snapshot(event.type)) return; // it sets the level before it lists the blocks
     switch (event.type) {
-      case window: // a snapshot sets the level before it lists the blocks
-      case level:
-      case open_phase:
-      case held:
-      case displaced:
-      case early_death:
-        return;
       case sample_process: {
         const auto& said = event.as<format::SampleProcessEvent>();
         add(0, SeriesMeasure::rss, event, said.anon + said.file + said.shmem);

@@ -6,6 +6,7 @@
 #include "analyzer/attribute/peak_composition.h"
 #include "analyzer/attribute/reservations.h"
 #include "analyzer/replay/replay.h"
+#include "analyzer/trace/snapshot_events.h"
 
 namespace memtrace::replay {
 namespace {
@@ -15,19 +16,8 @@ class HighestLevel : public Observer {
   void born(const Block& block) override { may_reserve = may_reserve || is_reservation(block, 0); }
 
   void after(const trace::Event& event, const PhasePosition& place) override {
-    using enum format::EventType;
     last_step = place.step;
-    switch (event.type) {
-      case window: // a snapshot sets the level before it lists the blocks
-      case level:
-      case open_phase:
-      case held:
-      case displaced:
-      case early_death:
-        return;
-      default:
-        break;
-    }
+    if (trace::is_of_snapshot(event.type)) return; // it sets the level before it lists the blocks
     const std::int64_t now = ledger().level(0).live;
     if (now <= bytes) return;
     bytes = now;

@@ -5,13 +5,13 @@
 #include <algorithm>
 
 #include "analyzer/replay/block_rules.h"
+#include "analyzer/trace/snapshot_events.h"
 
 namespace memtrace::replay {
 
 using format::DeathEvent;
 using format::DisplacedEvent;
 using format::EarlyDeathEvent;
-using format::EventType;
 using format::HeldEvent;
 
 // Discards all state, because a gap is before the window. After this only the snapshot is known.
@@ -106,13 +106,11 @@ bool LiveBlocks::is_dead(const Block& block) {
 // Ends the early deaths once all events are later than they are. An early death without a birth by then has a
 // birth that was never recorded.
 void LiveBlocks::settle_early_deaths(const trace::Event& event) {
-  const bool of_snapshot = event.type == EventType::window || event.type == EventType::level ||
-                           event.type == EventType::held || event.type == EventType::open_phase ||
-                           event.type == EventType::displaced || event.type == EventType::early_death;
   const auto is_later = [&](const trace::Event& death) {
     return death.as<EarlyDeathEvent>().death >= event.stamp;
   };
-  if (of_snapshot || std::any_of(early_deaths_.begin(), early_deaths_.end(), is_later)) return;
+  if (trace::is_of_snapshot(event.type) || std::any_of(early_deaths_.begin(), early_deaths_.end(), is_later))
+    return;
   for (const trace::Event& death : early_deaths_) {
     const std::uint64_t given = death.as<EarlyDeathEvent>().given;
     if (given != 0) unknown_death(death, given);

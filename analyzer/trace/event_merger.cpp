@@ -1,6 +1,8 @@
 // Purpose: the records of all threads, merged by stamp into one sequence of events.
 #include "analyzer/trace/event_merger.h"
 
+#include "analyzer/trace/snapshot_events.h"
+
 #include <algorithm>
 
 namespace memtrace::trace {
@@ -38,9 +40,7 @@ void drop_flows(Event& event) {
 // True if the type belongs to a snapshot. In a thread's records it is damage, and would discard the state of a
 // replay.
 bool states(EventType type) {
-  return type == EventType::window || type == EventType::level || type == EventType::held ||
-         type == EventType::open_phase || type == EventType::flows || type == EventType::displaced ||
-         type == EventType::early_death;
+  return is_of_snapshot(type) || type == EventType::flows;
 }
 
 bool any(const SmallTotals& flows) {

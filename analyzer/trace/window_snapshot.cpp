@@ -1,6 +1,8 @@
 // Purpose: the state when a window began, as events that come before all events of the window.
 #include "analyzer/trace/window_snapshot.h"
 
+#include "analyzer/trace/snapshot_events.h"
+
 namespace memtrace::trace {
 
 using format::EventType;
@@ -17,9 +19,7 @@ Beginning snapshot(const std::vector<Run>& runs, Ordinal ordinal,
       const auto flows = record.as<format::FlowsEvent>();
       beginning.small[flows.thread] = flows.carried;
     }
-    const bool state = type == EventType::level || type == EventType::open_phase || type == EventType::held ||
-                       type == EventType::displaced || type == EventType::early_death;
-    if (begun ? !state : type != EventType::window) continue;
+    if (begun ? !is_snapshot_state(type) : type != EventType::window) continue;
     begun = true;
     Event event;
     event.ordinal = ++beginning.ordinal;

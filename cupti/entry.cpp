@@ -11,8 +11,7 @@
 #include "cupti/probe.h"
 #include "cupti/subscriber.h"
 #include "cupti/text.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
+#include "preload/api/export.h"
 
 namespace memtrace::cupti {
 namespace {

@@ -1,11 +1,10 @@
 // Purpose: the line that makes a primary context; and the end of a context, which frees all blocks in it.
 // Runs: inside the calls of CUDA's driver and runtime that make or end a context.
+#include "preload/api/export.h"
 #include "preload/hooks/cuda/call_shapes.h"
 #include "preload/os/timestamp.h"
 
 #include "preload/os/gate/forbidden.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace memtrace::hooks::cuda {
 namespace {

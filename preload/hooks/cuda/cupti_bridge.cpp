@@ -1,6 +1,7 @@
 // Purpose: the bridge by which device events and NVTX ranges reach the recorder.
 // Runs: on the program's threads, called by libmemtrace_cupti.so.
 #include "preload/api/cupti_bridge.h"
+#include "preload/api/export.h"
 #include "preload/blocks/recording.h"
 #include "preload/device/device_blocks.h"
 #include "preload/device/device_call_scope.h"
@@ -221,7 +222,6 @@ constexpr memtrace_bridge kBridge{MEMTRACE_BRIDGE_VERSION,
 } // namespace memtrace::hooks
 
 // Returns null in a disabled process, so that its device events are not recorded.
-extern "C" __attribute__((visibility("default"))) const memtrace_bridge* memtrace_open_bridge(
-    uint32_t version) {
+EXPORT const memtrace_bridge* memtrace_open_bridge(uint32_t version) {
   return version == MEMTRACE_BRIDGE_VERSION && memtrace::record::active() ? &memtrace::hooks::kBridge : nullptr;
 }

@@ -3,13 +3,12 @@
 // Runs: on the program's thread, when it looks a function up by name.
 #include <dlfcn.h>
 
+#include "preload/api/export.h"
 #include "preload/hooks/cuda/function_table.h"
 #include "preload/hooks/cuda/types.h"
 #include "preload/hooks/symbols/real_lookups.h"
 
 #include "preload/os/gate/forbidden.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace memtrace::hooks {
 namespace {

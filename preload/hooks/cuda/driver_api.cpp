@@ -1,11 +1,10 @@
 // Purpose: hooks of libcuda.so.1, also for callers that found a function by a pointer (hooks/cuda/dlsym.cpp).
 // Runs: inside the calls of CUDA's driver.
+#include "preload/api/export.h"
 #include "preload/hooks/cuda/call_shapes.h"
 #include "preload/state/recorder_state.h"
 
 #include "preload/os/gate/forbidden.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace memtrace::hooks::cuda {
 namespace {

@@ -1,10 +1,9 @@
 // Purpose: hooks of libcudart.so.*. The driver calls inside a runtime call are not recorded.
 // Runs: inside the calls of CUDA's runtime.
+#include "preload/api/export.h"
 #include "preload/hooks/cuda/call_shapes.h"
 
 #include "preload/os/gate/forbidden.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace memtrace::hooks::cuda {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "preload/api/export.h"
 #include "preload/blocks/recording.h"
 #include "preload/hooks/cuda/device_facts.h"
 #include "preload/hooks/cuda/torch_allocators.h"
@@ -17,8 +18,6 @@
 #include "preload/state/thread.h"
 
 #include "preload/os/gate/forbidden.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace memtrace::hooks {
 namespace {

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 
+#include "preload/api/export.h"
 #include "preload/hooks/cuda/torch_symbols.h"
 #include "preload/hooks/symbols/find_symbol.h"
 #include "preload/os/libc/libc_table.h"
@@ -14,8 +15,6 @@
 #include "preload/state/thread.h"
 
 #include "preload/os/gate/forbidden.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace memtrace::hooks {
 namespace {

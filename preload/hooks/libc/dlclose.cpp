@@ -3,6 +3,7 @@
 // Runs: on the program's thread, when it unloads a library.
 #include <errno.h>
 
+#include "preload/api/export.h"
 #include "preload/hooks/symbols/find_symbol.h"
 #include "preload/stack/native_unwinder.h"
 #include "preload/state/recorder_state.h"
@@ -16,7 +17,7 @@ constinit Close real_close = nullptr;
 
 } // namespace
 
-extern "C" __attribute__((visibility("default"))) int dlclose(void* library) noexcept {
+EXPORT int dlclose(void* library) noexcept {
   if (real_close == nullptr) memtrace::hooks::find_next(&real_close, "dlclose");
   const int result = real_close(library);
   const int errno_after = errno;

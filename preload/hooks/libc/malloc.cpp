@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "preload/api/export.h"
 #include "preload/blocks/recording.h"
 #include "preload/blocks/small_blocks.h"
 #include "preload/hooks/symbols/real_functions.h"
@@ -15,8 +16,6 @@
 #include "preload/state/thread.h"
 
 #include "preload/os/gate/forbidden.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace memtrace::hooks {
 namespace {

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "preload/api/export.h"
 #include "preload/device/device_blocks.h"
 #include "preload/hooks/symbols/find_symbol.h"
 #include "preload/os/mappings.h"
@@ -14,8 +15,6 @@
 #include "preload/state/recorder_state.h"
 
 #include "preload/os/gate/forbidden.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace record = memtrace::record;
 namespace format = memtrace::format;

@@ -8,6 +8,7 @@
 
 #include "preload/allocator/allocator_stats.h"
 #include "preload/allocator/pymalloc_arenas.h"
+#include "preload/api/export.h"
 #include "preload/blocks/recording.h"
 #include "preload/hooks/symbols/real_functions.h"
 #include "preload/os/libc/valgrind.h"
@@ -18,8 +19,6 @@
 #include "preload/state/thread.h"
 
 #include "preload/os/gate/forbidden.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace memtrace::hooks {
 namespace {

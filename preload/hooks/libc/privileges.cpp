@@ -8,11 +8,10 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 
+#include "preload/api/export.h"
 #include "preload/hooks/symbols/find_symbol.h"
 
 #include "preload/os/gate/forbidden.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace memtrace::hooks {
 

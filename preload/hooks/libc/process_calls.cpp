@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/api/export.h"
 #include "preload/hooks/libc/privileges.h"
 #include "preload/hooks/libc/process_calls.h"
 #include "preload/hooks/symbols/find_symbol.h"
@@ -18,8 +19,6 @@
 #include "preload/process/privilege_change.h"
 
 #include "preload/os/gate/forbidden.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 extern "C" int __register_atfork(void (*)(), void (*)(), void (*)(), void*);
 extern "C" int __cxa_at_quick_exit(void (*)(void*), void*);

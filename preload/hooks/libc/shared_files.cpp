@@ -5,14 +5,13 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 
+#include "preload/api/export.h"
 #include "preload/blocks/recording.h"
 #include "preload/hooks/symbols/find_symbol.h"
 #include "preload/os/paths.h"
 #include "preload/state/recorder_state.h"
 
 #include "preload/os/gate/forbidden.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace memtrace::hooks {
 namespace {

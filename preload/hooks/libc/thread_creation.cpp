@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "preload/api/export.h"
 #include "preload/blocks/recording.h"
 #include "preload/hooks/symbols/find_symbol.h"
 #include "preload/record/process_groups.h"
@@ -19,9 +20,8 @@ constinit Create real_create = nullptr;
 } // namespace
 
 // Has another C++ name, because forbidden.h poisons the name.
-extern "C" __attribute__((visibility("default"))) int memtrace_at_thread_creation(
-    pthread_t* out, const pthread_attr_t* attributes, Start start, void* argument) noexcept
-    __asm__("pthread_create");
+EXPORT int memtrace_at_thread_creation(pthread_t* out, const pthread_attr_t* attributes, Start start,
+                                       void* argument) noexcept __asm__("pthread_create");
 int memtrace_at_thread_creation(pthread_t* out, const pthread_attr_t* attributes, Start start,
                                 void* argument) noexcept {
   Create create = __atomic_load_n(&real_create, __ATOMIC_RELAXED);

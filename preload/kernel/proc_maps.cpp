@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "preload/kernel/proc_file.h"
-#include "preload/os/files.h"
 
 namespace memtrace::record {
 
@@ -37,39 +36,10 @@ bool is_anonymous(const Mapping& one) {
          std::strncmp(one.path, "[anon:", 6) == 0;
 }
 
-void MapsReader::open() {
-  close();
-  fd_ = os::open_kernel("/proc/self/maps");
-  open_ = fd_ >= 0;
-  at_ = end_ = 0;
-}
-
-void MapsReader::close() {
-  if (open_) os::close(fd_);
-  open_ = false;
-}
-
-bool MapsReader::refill() {
-  std::memmove(text_, text_ + at_, end_ - at_);
-  end_ -= at_;
-  at_ = 0;
-  const long got = !open_ ? 0 : os::read_once(fd_, text_ + end_, kBytes - end_);
-  if (got <= 0) return false;
-  end_ += static_cast<std::size_t>(got);
-  return true;
-}
-
 bool MapsReader::next(Mapping* out) {
-  for (;;) {
-    const char* const line = text_ + at_;
-    const auto* const newline = static_cast<const char*>(std::memchr(line, '\n', end_ - at_));
-    if (newline == nullptr) {
-      if (!refill()) return false;
-      continue;
-    }
-    at_ = static_cast<std::size_t>(newline + 1 - text_);
-    if (parse_mapping(line, static_cast<std::size_t>(newline - line), out)) return true;
-  }
+  for (std::string_view line = lines_.next(); line.data() != nullptr; line = lines_.next())
+    if (parse_mapping(line.data(), line.size(), out)) return true;
+  return false;
 }
 
 } // namespace memtrace::record

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/kernel/proc_lines.h"
+
 namespace memtrace::record {
 
 struct Mapping {
@@ -26,25 +28,16 @@ bool is_anonymous(const Mapping& one);
 // may be small.
 class MapsReader {
  public:
-  void open(); // starts at the first mapping
-  void close();
-  bool is_open() const { return open_; }
-  // After a fork: the parent owns the descriptor.
-  void forget() { open_ = false; }
+  void open() { lines_.open("/proc/self/maps"); } // starts at the first mapping
+  void close() { lines_.close(); }
+  bool is_open() const { return lines_.is_open(); }
+  void forget() { lines_.forget(); }
 
   // Writes the next mapping, in order of address. Returns false after the last one.
   bool next(Mapping* out);
 
  private:
-  static constexpr std::size_t kBytes = 16 * 1024; // a line has at most a page
-
-  bool refill();
-
-  bool open_ = false;
-  long fd_ = 0;
-  std::size_t at_ = 0;
-  std::size_t end_ = 0;
-  char text_[kBytes] = {};
+  ProcLines<16 * 1024> lines_;
 };
 
 } // namespace memtrace::record

@@ -2,8 +2,9 @@
 // Runs: on the background thread.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+
+#include "preload/kernel/proc_lines.h"
 
 namespace memtrace::record {
 
@@ -11,24 +12,16 @@ namespace memtrace::record {
 // walks the page tables of each mapping up to the requested one: 25 ns for each present page.
 class SmapsReader {
  public:
-  void open();
-  void close();
-  void forget() { open_ = false; } // after a fork: the parent owns the descriptor
+  void open() { lines_.open("/proc/self/smaps"); }
+  void close() { lines_.close(); }
+  void forget() { lines_.forget(); }
 
   // Returns the resident bytes of the mapping that begins at `start`; 0: not known. Must be called in order of
   // address.
   std::uint64_t resident_of(std::uint64_t start);
 
  private:
-  static constexpr std::size_t kBytes = 8 * 1024; // a line has at most a page
-
-  const char* next_line();
-
-  bool open_ = false;
-  long fd_ = 0;
-  std::size_t at_ = 0;
-  std::size_t end_ = 0;
-  char text_[kBytes] = {};
+  ProcLines<8 * 1024> lines_;
 };
 
 } // namespace memtrace::record

@@ -11,7 +11,7 @@ namespace memtrace::replay {
 
 struct RebuiltQuestion {
   std::unordered_set<format::StackId> stacks; // of the blocks to follow
-  // true: the events are steps. false: they are the outermost phases in which the program uses a model, and a
+  // true: the events are steps. false: they are the outermost phases in which the program uses a model. Then a
   // block counts only if it is born in one.
   bool steps = false;
 };

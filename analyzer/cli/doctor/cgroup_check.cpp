@@ -28,8 +28,8 @@ std::string limit_text(const std::string& value) {
 }
 
 // Returns the folder of the cgroup `path`, or `standard` below which it usually lies. A container may have its
-// own cgroup alone mounted. The root and the mount point are the fourth and fifth word of a line such as "118
-// 114 0:32 /pod/ctr /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory".
+// own cgroup alone mounted. The root and the mount point are the fourth and fifth word: "118 114 0:32 /pod/ctr
+// /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory".
 fs::path folder_of(const std::string& path, const std::string& type, const std::string& option,
                    const fs::path& standard) {
   std::istringstream mounts(files::system_text("/proc/self/mountinfo"));

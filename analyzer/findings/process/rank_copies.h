@@ -17,9 +17,9 @@ class RankCopies {
   // `own`: the findings about this process. Blocks that one of them explains are not copies.
   void add(ProcessAnalysis& analysis, const Findings& own);
 
-  // Appends the findings `rank-copies`: at least two ranks of one host held, at their peak or at the end,
-  // blocks that one line of the program made. They are at least 64 MiB in each rank, and within 2 % of each
-  // other. Blocks that every rank needs for itself do not count: see copied() in the source.
+  // Appends the findings `rank-copies`: at least two ranks of one host held blocks that one line of the program
+  // made, at their peak or at the end. They are at least 64 MiB in each rank, and within 2 % of each other.
+  // Blocks that every rank needs for itself do not count: see copied() in the source.
   void find(std::vector<JobFinding>& out) const;
 
  private:

@@ -55,7 +55,8 @@ def corpus(group, name, title, finding, **more):
 def all_questions():
     return [
         corpus("peaks", "foreach_temporaries", "temporaries of the optimizer at the peak", "foreach-temporaries"),
-        corpus("leaks", "metric_keeps_graph", "8 MiB more in each of 24 steps", "leak-per-step", shares=(1, 24)),
+        corpus("leaks", "metric_keeps_graph", "8 MiB more in each of 24 steps", "leak-per-step",
+               shares=(1, 23, 24)),
         corpus("peaks", "serialized_in_memory", "a peak in a native library (safetensors, Rust)",
                "serialize-in-memory"),
         corpus("deaths", "adam_where_sgd_fitted", "killed at a memory limit by Adam's states",

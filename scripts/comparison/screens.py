@@ -25,22 +25,27 @@ class Screen:
 def of_stacks(stacks):
     """Returns the screen of a flame graph, or None if it is empty. `stacks`: (frames, bytes), with the outermost frame
     first. A frame is (file, line, function)."""
-    sizes = {}
+    boxes, sizes, frame_of = {}, [], []  # a box is a number; `boxes` has that of (the box around it, its frame)
     for frames, size in stacks:
-        for depth in range(1, len(frames) + 1):
-            path = tuple(frames[:depth])
-            sizes[path] = sizes.get(path, 0) + size
+        box = None
+        for frame in frames:
+            box = boxes.setdefault((box, frame), len(sizes))
+            if box == len(sizes):
+                sizes.append(0)
+                frame_of.append(frame)
+            sizes[box] += size
     total = sum(size for _, size in stacks)
-    shown = {path: size for path, size in sizes.items() if size >= VISIBLE * total}
+    shown = [box for box, size in enumerate(sizes) if size >= VISIBLE * total]
     if not shown:
         return None
-    places = {(name_of(path[-1][0]), path[-1][1]) for path in shown}
+    places = {(name_of(frame_of[box][0]), frame_of[box][1]) for box in shown}
     own = {}
     for frames, size in stacks:
         if frames:
             own[frames[-1]] = own.get(frames[-1], 0) + size
     file, line, function = most = max(own, key=own.get)
-    return Screen(places, list(shown.values()), f"{name_of(file)}:{line} {function}, {own[most] / (1 << 20):.1f} MiB")
+    first = f"{name_of(file)}:{line} {function}, {own[most] / (1 << 20):.1f} MiB"
+    return Screen(places, [sizes[box] for box in shown], first)
 
 
 def of_text(text, first, binary=False):

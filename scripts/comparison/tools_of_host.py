@@ -93,11 +93,12 @@ class Memtrace(Tool):
         text, document = output_of(show), output_of([*show, "--format", "json"])
         if not text or not document:
             return None
-        shown = judge.first_screen(text)
-        title = re.search(r"^\s*1\. (.*)$", shown, re.M) or re.search(r"^\S.*, MiB\b.*\n +(\S.*)$", shown, re.M)
+        shown, report = judge.first_screen(text), json.loads(document)
+        findings = report["findings"] + [one for process in report["processes"][:1] for one in process["findings"]]
+        row = re.search(r"^\S.*, MiB\b.*\n +(\S.*)$", shown, re.M)  # the first of the lines that held the peak
+        first = findings[0]["title"] if findings else " ".join(row[1].split()) if row else ""
         places = screens.of_text(shown, "").places
-        cause = judge.leading_finding(json.loads(document)) or ""
-        return screens.Screen(places, judge.figures(shown), " ".join(title[1].split()) if title else "", cause)
+        return screens.Screen(places, judge.figures(shown), first, judge.leading_finding(report) or "")
 
 
 class Memray(Tool):

@@ -16,6 +16,7 @@ LIMIT = 600  # seconds
 
 @dataclasses.dataclass
 class Answer:
+    truth: int
     status: int
     files: int
     bytes: int
@@ -40,8 +41,9 @@ def command_of(tool, question, folder):
     return tool.command(inner, question, folder) if tool.outside else inner
 
 
-def ask(tool, question):
-    """Returns the answer of the tool. Raises unittest.SkipTest if this machine has no cgroup or no CUDA node for it."""
+def ask(tool, question, known=None):
+    """Returns the answer of the tool. `known`: the truth that an earlier run printed, for a program that the tool's own
+    memory let die before it printed it. Raises unittest.SkipTest if this machine has no cgroup or no CUDA node."""
     folder = tempfile.mkdtemp(prefix="compare-")
     group = cgroup.Group("compare", question.limit << 20) if question.limit else None
     try:
@@ -50,11 +52,11 @@ def ask(tool, question):
         done = subprocess.run(group.inside(command) if group else command, cwd=folder, stdin=subprocess.DEVNULL,
                               env=environment, capture_output=True, text=True, errors="replace", check=False,
                               timeout=LIMIT)
-        truth = questions.truth_of(done.stdout)
+        truth = questions.truth_of(done.stdout) or (known if question.killed else None)
         if truth is None:
             raise RuntimeError(f"{question.name} under {tool.name} printed no truth: {done.stderr[-500:]}")
         files = [path for path in tool.files(folder) if os.path.isfile(path)]
-        answer = Answer(done.returncode, len(files), sum(map(os.path.getsize, files)),
+        answer = Answer(truth, done.returncode, len(files), sum(map(os.path.getsize, files)),
                         tool.screen(question, folder, done.stdout))
         if answer.screen:
             answer.line = screens.names_line(answer.screen, question)

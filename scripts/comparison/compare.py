@@ -46,21 +46,22 @@ def row(tool, answer):
         return f"| {tool.title} | no | no | no | nothing | {left} |"
     words = [["no", "yes"][one] for one in (answer.line, answer.figure)]
     cause = "yes" if answer.cause else answer.screen.cause or "-"
-    first = answer.screen.first.replace("|", "\\|")
+    first = answer.screen.first.replace("|", "\\|").replace("<", "&lt;")  # else <module> is a tag of HTML
     return f"| {tool.title} | {words[0]} | {words[1]} | {cause} | {first} | {left} |"
 
 
 def table_of(question, tools):
     """Returns the table of what each tool shows of the program, or None if this machine cannot run it."""
-    lines = list(HEAD)
+    lines, truth = list(HEAD), None
     for tool in tools:
         if not tool.fits(question):
             continue
         try:
-            answer = answers.ask(tool, question)
+            answer = answers.ask(tool, question, truth)
         except unittest.SkipTest as why:
             say(f"{question.name} is left out: {why}")
             return None
+        truth = answer.truth
         lines.append(row(tool, answer))
         say(f"{question.name}: {tool.name} ended with {answer.status}: line {answer.line}, figure {answer.figure}")
     return "\n".join([f"#### {question.title}: `{os.path.basename(question.file)}`", "", *lines])

@@ -155,8 +155,25 @@ class Heaptrack(Tool):
         lines = text[start:].splitlines()[1:]
         if not lines or " peak memory consumed " not in lines[0]:
             return None
-        first = f"{lines[1].strip()} {lines[2].strip()}, {lines[0].split()[0]}B"
-        return screens.of_text("\n".join(lines), first)
+        place = re.sub(r"/\S*/", "", lines[2].strip())
+        first = f"{lines[1].strip()} {place}, {lines[0].split()[0]}B"
+        screen = screens.of_text("\n".join(lines), first)
+        graph = screens.of_stacks(self.stacks(path))
+        screen.figures += graph.figures if graph else []
+        return screen
+
+    def stacks(self, path):
+        """Returns the stacks of its flame graph of the peak, which has functions and no lines."""
+        folded = f"{path}.folded"
+        output_of(["heaptrack_print", "-p", "0", "-a", "0", "-T", "0", "--flamegraph-cost-type", "peak", "-F", folded,
+                   path])
+        out = []
+        if os.path.exists(folded):
+            with open(folded, encoding="utf-8", errors="replace") as file:
+                for line in file:
+                    frames, _, size = line.strip().rpartition(" ")
+                    out.append(([("", 0, frame) for frame in frames.split(";") if frame], int(size)))
+        return out
 
 
 class Fil(Tool):

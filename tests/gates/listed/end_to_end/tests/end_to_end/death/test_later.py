@@ -1,0 +1,1 @@
+"""Purpose: a planted fault: a test that ctest does not know."""

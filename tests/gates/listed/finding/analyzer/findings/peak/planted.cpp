@@ -1,0 +1,4 @@
+// Purpose: a planted fault: a finding that no page describes.
+void find() {
+  finding.id = "never-freed";
+}

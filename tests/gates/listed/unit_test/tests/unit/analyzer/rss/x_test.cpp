@@ -1,0 +1,1 @@
+// Purpose: a planted fault: a unit test that no program has.

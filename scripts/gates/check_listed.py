@@ -14,6 +14,7 @@ EXPORTS = "preload/hooks/exports.map"
 END_TO_END = "tests/end_to_end/CMakeLists.txt"
 VICTIMS = "tests/victims"
 FINDINGS = "docs/findings.md"
+SYMPTOMS = "docs/symptoms.md"
 # A hook: EXPORT int NAME(...), or EXPORT int memtrace_at_NAME(...) __asm__("NAME").
 HOOK = re.compile(r"^(?:EXPORT|extern \"C\" __attribute__\(\(visibility\(\"default\"\)\)\))\s+"
                   r"(?:__attribute__\(\(\w+\)\)\s+)?[\w:*&\s]*?\b(\w+)\([^;{]*?\)\s*(?:noexcept\s*)?"
@@ -88,6 +89,12 @@ def check_findings(root):
         for name in map("".join, FINDING.findall(read(root, path))):
             if not re.search(rf"^\| [^|]*`{name}`", page, re.M):
                 yield f"{path}: users cannot look up {name}: add its row to {FINDINGS}"
+    sources = "".join(read(root, path) for path in files(root, "analyzer/findings/**/*.cpp"))
+    for path in (FINDINGS, SYMPTOMS):
+        for cell in re.findall(r"^\| ([^|]*) \|", read(root, path), re.M):
+            for name in re.findall(r"`([a-z]+(?:-[a-z]+)+)`", cell):
+                if f'"{name}"' not in sources:
+                    yield f"{path}: memtrace has no finding {name}: remove it from the table"
 
 
 def main():

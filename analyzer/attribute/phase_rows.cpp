@@ -69,6 +69,12 @@ void resident(Code& code, Resident& last, const Resident& now) {
   code(last.shmem, now.shmem);
 }
 
+static_assert(
+    sizeof(Figures) == 6 * sizeof(std::int64_t) &&
+        sizeof(MemoryRow) == 4 * sizeof(Figures) + 3 * sizeof(std::uint64_t),
+    "a figure that is new must be in figures() or fields(), in both join(), and in steady_steps.cpp; see "
+    "'A column of a table' in CONTRIBUTING.md");
+
 // Codes the figures of a row. The number of memories, and whether there are samples, were coded before.
 template <typename Code>
 void fields(Code& code, Row& last, const Row& now) {

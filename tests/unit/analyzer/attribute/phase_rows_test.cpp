@@ -35,6 +35,7 @@ void expect_same(const Row& a, const Row& b) {
     EXPECT_EQ(values(a.memory[i].live), values(b.memory[i].live));
     EXPECT_EQ(values(a.memory[i].tensor), values(b.memory[i].tensor));
     EXPECT_EQ(values(a.memory[i].reserved), values(b.memory[i].reserved));
+    EXPECT_EQ(values(a.memory[i].used), values(b.memory[i].used));
     EXPECT_EQ(a.memory[i].allocated, b.memory[i].allocated);
     EXPECT_EQ(a.memory[i].freed, b.memory[i].freed);
     EXPECT_EQ(a.memory[i].allocations, b.memory[i].allocations);
@@ -68,7 +69,7 @@ Row any_row(std::mt19937_64& random) {
   row.memory.resize(random() % 4);
   for (MemoryRow& memory : row.memory) {
     memory.live = any_figures(random), memory.tensor = any_figures(random);
-    memory.reserved = any_figures(random);
+    memory.reserved = any_figures(random), memory.used = any_figures(random);
     memory.allocated = any_number(random), memory.freed = any_number(random);
     memory.allocations = any_number(random);
   }

@@ -39,6 +39,8 @@ ABRUPT = [
 NOT_LISTED = {"limits"}
 # These victims make the recorder lose events for this reason, which the report states.
 LOSSES = {"limits": {"disk", "memory"}, "no_counter": {"sandbox"}, "signal_malloc": {"reentered"}}
+# These victims are left out of a build that lacks what they need.
+NEEDS = {"boost_context": "the headers of Boost.Context (libboost-context-dev)"}
 MODES = (compare.DEFAULTS, compare.RECORDING, compare.BOUNDED)
 
 
@@ -68,8 +70,7 @@ class Victims(compare.InvisibleCase):
     def check_victim(self, arguments, kind, environment=None):
         self.kind, self.descriptors, self.allowed = kind, [], LOSSES.get(arguments[0], set())
         self.listed = arguments[0] not in NOT_LISTED
-        if not os.path.exists(harness.victim(arguments[0])):
-            self.skipTest(f"{arguments[0]} is not built: what it needs was not found")
+        self.assert_built(arguments[0])
         records = {"orderly": False, "large": True}.get(kind)
         # on a busy machine events are lost, and their blocks may fill the startup log
         if arguments[0] == "profiled":
@@ -80,6 +81,16 @@ class Victims(compare.InvisibleCase):
             self.skipTest(f"{' '.join(arguments)}: the kernel refuses it here")
         for listed in self.descriptors[1:]:
             self.assertEqual(listed, self.descriptors[0], "descriptors at the end")
+
+    def assert_built(self, name):
+        if os.path.exists(harness.victim(name)):
+            return
+        sources = glob.glob(os.path.join(harness.ROOT, "tests", "victims", name + ".*"))
+        if not sources:
+            self.fail(f"there is no tests/victims/{name}.c: its name in ORDERLY, LARGE or ABRUPT is wrong")
+        if name in NEEDS:
+            self.skipTest(f"{name} is not built: it needs {NEEDS[name]}")
+        self.fail(f"{harness.victim(name)} is not built: build again (cmake --build --preset dev)")
 
     def check_report(self, mode, report):
         for process in report["processes"]:

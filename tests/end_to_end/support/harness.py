@@ -97,7 +97,8 @@ class Case(unittest.TestCase):
 
     def setUp(self):
         if not os.path.exists(LIBRARY):
-            self.fail(f"{LIBRARY} is not built")
+            self.fail(f"{LIBRARY} is not built: cmake --preset dev && cmake --build --preset dev; or name the folder of "
+                      "another build in BUILD_DIR")
         self.new_scratch()
 
     def new_scratch(self):

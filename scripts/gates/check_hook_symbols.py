@@ -70,7 +70,7 @@ def check_undefined(library, allow_file, intercepted_file):
         if name in intercepted:
             yield f"a sanitizer stands before it: {name} (take libc's own, see preload/os/libc/libc_table.h)"
         elif CPP_RUNTIME.match(name) and name not in allow:
-            yield f"needs the C++ runtime: {name}"
+            yield f"needs the C++ runtime: {name} (it allocates, throws or locks: see the rules in preload/README.md)"
         elif name not in allow:
             yield f"not on the allow-list: {name} (if a hook may call it, add it to {allow_file} with the reason)"
 
@@ -80,10 +80,10 @@ def check_exports(library, map_file):
     names = set(dynamic_names(library, "--defined-only"))
     for name in sorted(names):
         if not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
-            yield f"exported, but not in {map_file}: {name}"
+            yield f"exported, but not in {map_file}: {name} (a hook: add it there; else make it static)"
     for pattern in patterns:
         if not any(sign in pattern for sign in "*?[") and pattern not in names:
-            yield f"promised by {map_file}, but not exported: {pattern}"
+            yield f"promised by {map_file}, but not exported: {pattern} (define it with EXPORT, or remove it there)"
 
 
 def check_dynamic(library):

@@ -42,7 +42,8 @@ class Layers:
             folder, namespace, *may = row
             for other in may:
                 if other not in self.may:
-                    self.faults.append(f"layers.txt: {folder} includes {other}, which does not stand above it")
+                    self.faults.append(f"layers.txt: {folder} includes {other}, which does not stand above it: "
+                                       "move the row down, or the code to a folder further up")
             self.namespace[folder], self.may[folder] = namespace, may
 
     def folder_of(self, path):
@@ -78,14 +79,22 @@ def check_opening(path, text):
         yield f"{path}:1: the first line must be '// Purpose: ...'"
     opening = re.match(r"(//.*\n)*", text).group()
     if path.startswith(INSIDE) and path.endswith(".cpp") and "\n// Runs: " not in opening:
-        yield f"{path}:2: a line '// Runs: ...' must follow the purpose"
+        yield f"{path}:2: a line '// Runs: ...' must follow the purpose: on which threads, inside which call"
+
+
+def way_out(layers, folder, other):
+    order = list(layers.may)
+    if order.index(other) < order.index(folder):
+        return f"add it to the row of {folder} in scripts/gates/layers.txt, or move the code to a folder that may"
+    return f"{other} stands below in scripts/gates/layers.txt, so move the code there, or pass it what it needs"
 
 
 def check_includes(layers, path, folder, text):
     for number, quote, target in includes(text):
         where = f"{path}:{number}"
         if path.startswith(INSIDE) and FORBIDDEN_INSIDE.match(target):
-            yield f"{where}: <{target}> allocates, locks, prints or throws: not in the traced process"
+            yield (f"{where}: <{target}> allocates, locks, prints or throws: not in the traced process "
+                   "(see preload/README.md)")
         if target == "analyzer/files/warning.h" and not folder.startswith(WARNS):
             yield f"{where}: only {', '.join(WARNS)} print warnings"
         if target.startswith("spdlog/") and path != "analyzer/files/warning.cpp":
@@ -96,7 +105,7 @@ def check_includes(layers, path, folder, text):
         if other is None:
             yield f"{where}: an include path starts at the root of the tree and names a folder of layers.txt, not '{target}'"
         elif other != folder and other not in layers.may[folder]:
-            yield f"{where}: {folder} may not include {other}"
+            yield f"{where}: {folder} may not include {other}: {way_out(layers, folder, other)}"
 
 
 def check_opens(path, text):
@@ -182,7 +191,7 @@ def check_circles(texts):
         edges[unit] |= {os.path.splitext(target)[0] for _, quote, target in includes(text)
                         if quote == '"' and target in texts} - {unit}
     for circle in circles_of(edges):
-        yield f"{len(circle)} files include each other: {', '.join(circle)}"
+        yield f"{len(circle)} files include each other: {', '.join(circle)}: move what both need to a file of its own"
 
 
 def check_types(texts):
@@ -193,7 +202,7 @@ def check_types(texts):
             files[name].add(path)
     for name, paths in sorted(files.items()):
         if len(paths) > 1:
-            yield f"{name} is the name of several types: {', '.join(sorted(paths))}"
+            yield f"{name} is the name of several types: {', '.join(sorted(paths))}: rename one"
 
 
 def check_table(root, layers, texts):
@@ -204,7 +213,7 @@ def check_table(root, layers, texts):
     for folder, may in layers.may.items():
         for other in may:
             if other not in used[folder]:
-                yield f"layers.txt: {folder} may include {other} and no file does"
+                yield f"layers.txt: {folder} may include {other} and no file does: remove it from the row"
     for path in texts:
         if not path.endswith(".cpp"):
             continue
@@ -214,7 +223,7 @@ def check_table(root, layers, texts):
             listed = os.path.exists(file) and re.search(rf"[\s/(]{re.escape(name)}\b", read(root, os.path.relpath(file, root)))
             folder = os.path.dirname(folder)
         if not listed:
-            yield f"{path}: no CMakeLists.txt names it"
+            yield f"{path}: no CMakeLists.txt names it: add it to {os.path.dirname(path)}/CMakeLists.txt"
 
 
 def main():
@@ -234,7 +243,8 @@ def main():
             continue
         folder = layers.folder_of(path)
         if folder is None:
-            faults.append(f"{path}: its folder is not in layers.txt")
+            faults.append(f"{path}: its folder is not in layers.txt: add a row to scripts/gates/layers.txt, below the "
+                          "folders that it includes")
             continue
         texts[path] = text
         name = layers.namespace[folder]

@@ -235,8 +235,11 @@ def _temporary(own: Phase, after: _Sites, files: dict[str, int]) -> list[Line]:
     for key, size in after.asked.items():
         if key[0] == own.memory:
             left[key[1]] += size
+    listed = frozenset(left)
     found: Counter[tuple[str, str]] = Counter()
     for key, size in sorted(at_peak.asked.items()):
+        if key[1] not in listed and size <= after.least:  # it may be alive, and too small for the listing of the end
+            continue
         gone = size - min(size, left[key[1]])
         left[key[1]] -= size - gone
         line = line_of(at_peak.rows[key], files) or at_peak.rows[key].line

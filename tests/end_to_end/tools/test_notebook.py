@@ -34,7 +34,11 @@ CELLS = ["import numpy, torch\ntorch.set_num_threads(1)",
          "    model = torch.nn.Linear(1024, 1024, bias=False)\n"
          "raise ValueError('<b>')",
          "%%memtrace --pages\n1",
-         "torch.ones(1 << 20)"]
+         "torch.ones(1 << 20)",
+         # More lines than a listing has, and a smaller one than all of them, which stays.
+         "small = torch.ones(1 << 15)\n" + "".join(f"t{n} = torch.ones(1 << 16)\nn{n} = numpy.ones(1 << 15)\n"
+                                                   for n in range(60)),
+         "%%memtrace\nlarge = torch.ones(4 << 20); del large"]
 
 
 # A fine-tune of a small Falcon, each part run by itself.
@@ -141,6 +145,8 @@ class Notebook(harness.Case):
         self.assertIn("The highest point is in <i>make", text)
         self.assertIn("The highest point is in &lt;i&gt;make", page)
         self.assertIn("no option '--pages'", text_of(outputs[4]))
+        rows = rows_of(shown(outputs[7])[0], "At the highest point")
+        self.assertEqual([row[:2] for row in rows], [["16.00", "cell 8, line 2"]])
 
         process = self.only_process(self.report())
         # `load` begins with the first module, and lasts until the first forward pass.

@@ -65,13 +65,17 @@ class _Sites:
     rows: dict[Key, Row]
     asked: Counter[Key]
     blocks: Counter[Key]
-    least: int  # bytes of the smallest row of the listing, which has no smaller ones; 0: it has all
+    least: int  # what the listing lacks has no more bytes; 0: it has all
 
 
 def _by_site(rows: list[tuple[str, Row]]) -> _Sites:
-    # Rows without a site are sums of what has no row.
-    sizes = [row.bytes for _, row in rows if row.site is not None]
-    least = min(sizes, default=0) if len(rows) >= _ROWS else 0
+    # A listing has the largest places. Rows of one place differ by module; those without a site are sums of the rest.
+    places: Counter[tuple[str, ...]] = Counter()
+    listed = [row for _, row in rows if row.site is not None]
+    for row in listed:
+        site = row.site.id if row.site is not None else ""
+        places[site, row.kind, row.role, row.how, str(row.born_phase), str(row.born_step)] += row.bytes
+    least = min(places.values(), default=0) if len(listed) >= _ROWS else 0
     out = _Sites({}, Counter(), Counter(), least)
     for memory, row in rows:
         if row.how != "measured":  # an estimate: two of them differ although nothing changed
@@ -256,10 +260,11 @@ def _variables(new: list[Storage]) -> list[tuple[str, int]]:
     return [(name, size) for name, size in held.most_common() if size >= _LEAST]
 
 
-def _findings(trace: Trace, inside: list[Phase]) -> list[Finding]:
-    """Returns the findings about a phase of this cell."""
+def _findings(trace: Trace, inside: list[Phase], files: dict[str, int]) -> list[Finding]:
+    """Returns the findings about a phase of this cell, with lines of cells."""
     known = {(phase.path[-1], phase.step) for phase in inside}
-    return [one for one in trace.findings if (one.phase, one.step) in known]
+    return [dataclasses.replace(one, title=in_cells(one.title, files), remedy=in_cells(one.remedy, files))
+            for one in trace.findings if (one.phase, one.step) in known]
 
 
 def _missing(storages: Held, others: Held) -> list[Storage]:

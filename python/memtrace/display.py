@@ -7,6 +7,7 @@ import html
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from .cell_lines import files_of_cells, in_cells
 from .model import Finding, Peak, Phase, Process
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class Page:
 
 
 def table_of(trace: Trace) -> str:
-    """Returns the leading process as HTML: its end, its findings, its phases and the lines at its peak."""
+    """Returns the leading process as HTML: its end, its findings, its phases and the lines at its peak. In the
+    kernel that it is about, lines have the numbers of cells."""
     process = trace.process
     peak, phases = _leading_peak(process)
     tensors = peak is not None and peak.measure == "tensor"
@@ -46,7 +48,7 @@ def table_of(trace: Trace) -> str:
     others = len(trace.processes) - 1
     if others:
         parts.append(f"<p>{others} more process{'es' if others > 1 else ''}: <code>Trace.processes</code></p>")
-    return f'<div class="memtrace">{"".join(parts)}</div>'
+    return in_cells(f'<div class="memtrace">{"".join(parts)}</div>', files_of_cells())
 
 
 def _leading_peak(process: Process) -> tuple[Peak | None, list[Phase]]:

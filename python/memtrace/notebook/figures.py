@@ -7,6 +7,7 @@ import dataclasses
 from collections import Counter, defaultdict
 from typing import Optional
 
+from ..cell_lines import in_cells
 from ..model import Finding, Levels, Phase, Row, Snapshot
 from ..trace import Trace
 from ..trace import open as open_trace
@@ -296,5 +297,5 @@ def cell_figures(path: str, cell: str, before: Held, after: Held,
         temporary=_temporary(own, at_end, files), variables=_variables(new),
         let_go=sum(one.bytes for one in gone), unheld=_unheld(whole, new, gone),
         graphs=[name for name, graph in after.graphs.items() if before.graphs.get(name) != graph],
-        complete=before.complete and after.complete, findings=_findings(trace, inside))
+        complete=before.complete and after.complete, findings=_findings(trace, inside, files))
     return figures, trace

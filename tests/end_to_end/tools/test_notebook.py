@@ -38,7 +38,12 @@ CELLS = ["import numpy, torch\ntorch.set_num_threads(1)",
          # More lines than a listing has, and a smaller one than all of them, which stays.
          "small = torch.ones(1 << 15)\n" + "".join(f"t{n} = torch.ones(1 << 16)\nn{n} = numpy.ones(1 << 15)\n"
                                                    for n in range(60)),
-         "%%memtrace\nlarge = torch.ones(4 << 20); del large"]
+         "%%memtrace\nlarge = torch.ones(4 << 20); del large",
+         "%%memtrace\n"
+         "net = torch.nn.Sequential(*(torch.nn.Linear(1024, 1024) if n % 2 == 0 else torch.nn.ReLU() for n in range(4)))\n"
+         "outputs = []\n"
+         "for _ in range(12):\n"
+         "    outputs.append(net(torch.ones(1024, 1024)))"]
 
 
 # A fine-tune of a small Falcon, each part run by itself.
@@ -114,7 +119,7 @@ class Notebook(harness.Case):
 
     def test_a_cell_shows_what_it_did(self):
         self.install_kernel()
-        outputs = self.execute(CELLS)
+        outputs = self.execute([*CELLS, f"memtrace.open({self.out!r})"])
         self.assertEqual(outputs[0], [])  # nothing is printed
         text, page = shown(outputs[1])
         self.assertEqual(rows_of(text, "cell 2, MiB")[0],
@@ -147,6 +152,13 @@ class Notebook(harness.Case):
         self.assertIn("no option '--pages'", text_of(outputs[4]))
         rows = rows_of(shown(outputs[7])[0], "At the highest point")
         self.assertEqual([row[:2] for row in rows], [["16.00", "cell 8, line 2"]])
+        # Lines of the report have the numbers of cells, too.
+        self.assertRegex(shown(outputs[8])[0], r"Finding graph-kept-in-eval: 11 forward passes .* at cell 9, line 5")
+        table = outputs[9][0]["data"]["text/html"]
+        self.assertIn("11 forward passes", table)
+        self.assertIn("at cell 9, line 5", table)
+        self.assertIn("<td>cell 9, line 5</td>", table)
+        self.assertNotIn("ipykernel_", table)
 
         process = self.only_process(self.report())
         # `load` begins with the first module, and lasts until the first forward pass.

@@ -2,7 +2,7 @@
 #include "analyzer/passes/unused_graphs.h"
 
 #include <algorithm>
-#include <set>
+#include <tuple>
 #include <unordered_map>
 
 namespace memtrace::replay {
@@ -14,9 +14,12 @@ struct ForwardPass {
   bool followed = false;         // by another forward, a backward or an update
   bool before_backward = false;  // a backward came next
   trace::Ordinal output = 0;     // birth of its output; 0: none
+  format::StackId output_at{};   // its stack
 
   bool used() const { return before_backward || outlived == 0 || in_backward > outlived / 10; }
 };
+
+constexpr std::uint64_t kScalar = 8; // bytes
 
 class GraphPass : public Observer {
  public:
@@ -38,18 +41,17 @@ class GraphPass : public Observer {
   }
   void ended(const Occurrence& occurrence, bool) override {
     if (occurrence.id != open_) return;
-    if (!alive_.empty()) passes_.back().output = *alive_.rbegin();
+    if (!alive_.empty()) std::tie(passes_.back().output, passes_.back().output_at) = *alive_.rbegin();
     open_ = OccurrenceId::none;
   }
   void born(const Block& block) override {
-    if (counts(block) && block.born.occurrence == open_ && open_ != OccurrenceId::none)
-      alive_.insert(block.birth);
+    if (may_be_output(block) && block.born.occurrence == open_ && open_ != OccurrenceId::none)
+      alive_.emplace(block.birth, block.stack);
   }
   void died(const Block& block, const trace::Event& event) override {
-    if (!counts(block)) return;
-    if (block.born.occurrence == open_) {
+    if (open_ != OccurrenceId::none && block.born.occurrence == open_) {
       alive_.erase(block.birth);
-    } else {
+    } else if (counts(block)) {
       outlived(block, phases().place(event.thread).known == KnownPhase::backward);
     }
   }
@@ -72,6 +74,7 @@ class GraphPass : public Observer {
     for (std::size_t i = 0; i < end; ++i) {
       in_a_row = unused(i) ? in_a_row + 1 : 0;
       out.passes += in_a_row != 0 ? 1 : 0;
+      if (in_a_row != 0 && passes_[i].output != 0) out.outputs.insert(passes_[i].output_at);
       out.most_in_a_row = std::max(out.most_in_a_row, in_a_row);
     }
     for (const Kept& block : kept_) {
@@ -95,6 +98,10 @@ class GraphPass : public Observer {
   bool counts(const Block& block) const {
     return block.memory == memory_ && block.tensor_bytes() >= kLeastOfGraph && !is_kept(block.label);
   }
+  // An output may be small: the classes of a batch. A loss that the model computes is no output of its layers.
+  bool may_be_output(const Block& block) const {
+    return block.memory == memory_ && block.tensor_bytes() > kScalar && !is_kept(block.label);
+  }
   // The last pass may still be waiting for its backward.
   bool unused(std::size_t pass) const { return passes_[pass].followed && !passes_[pass].used(); }
 
@@ -111,7 +118,7 @@ class GraphPass : public Observer {
   std::vector<ForwardPass> passes_;
   std::unordered_map<OccurrenceId, std::size_t> pass_of_; // of the phases `forward` and `loss`
   OccurrenceId open_ = OccurrenceId::none;                // the forward that runs
-  std::set<trace::Ordinal> alive_;                        // births in it that are alive
+  std::map<trace::Ordinal, format::StackId> alive_;       // tensors of it that are alive, by birth
   std::size_t before_last_backward_ = 0;                  // number of passes
   std::vector<Kept> kept_;
 };

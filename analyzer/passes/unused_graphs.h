@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "analyzer/replay/replay.h"
@@ -15,12 +16,13 @@ struct UnusedGraphs {
   std::uint64_t most_in_a_row = 0;                // of them, without another pass between
   std::vector<trace::Ordinal> births;             // of the blocks of these graphs, ascending
   std::map<format::StackId, std::uint64_t> bytes; // of these blocks, all passes together
+  std::set<format::StackId> outputs;              // stacks of the outputs of these passes
   std::uint64_t largest = 0;                      // bytes of the largest of these blocks
 };
 
 // Returns the unused graphs of a memory, in one pass. Counts tensors of at least kLeastOfGraph bytes that
-// outlived their forward pass, except the newest of each pass, which is its output. Memory use grows with the
-// number of blocks.
+// outlived their forward pass, except the newest tensor of each pass that is no scalar: its output. Memory use
+// grows with the number of blocks.
 inline constexpr std::uint64_t kLeastOfGraph = 64 << 10;
 
 // What the end of the trace says about the last forward passes, whose backward may be missing.

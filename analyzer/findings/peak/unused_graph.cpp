@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
+#include <unordered_set>
+#include <utility>
 
 #include "analyzer/explain/thresholds.h"
 #include "analyzer/findings/common/finding_at_peak.h"
@@ -65,38 +68,71 @@ ModelCall model_call(const ProcessAnalysis& analysis, const std::map<format::Sta
   return out;
 }
 
-// Returns the leaks that consist of these graphs: what the graphs hold beside their own blocks, such as their
-// inputs, grows with them.
-Findings leaks_of_graphs(const Findings& leaks, MemoryId memory, const replay::UnusedGraphs& graphs) {
+using Places = std::set<std::pair<std::string, std::string>>;
+
+std::pair<std::string, std::string> place_of(ProcessAnalysis& analysis, format::StackId stack) {
+  const symbols::Site& site = analysis.symbolizer->site(stack);
+  return {site.where, site.caller};
+}
+
+// Returns the places of these graphs: what autograd allocates there beside large tensors is theirs, too.
+Places places_of(ProcessAnalysis& analysis, const replay::UnusedGraphs& graphs) {
+  Places out;
+  for (const auto& [stack, bytes] : graphs.bytes)
+    if (stack != format::StackId{}) out.insert(place_of(analysis, stack));
+  return out;
+}
+
+bool is_at(ProcessAnalysis& analysis, const Places& places, format::StackId stack) {
+  return stack != format::StackId{} && places.contains(place_of(analysis, stack));
+}
+
+// Returns the leaks that have blocks of these graphs: what the graphs hold beside their own blocks, such as
+// their inputs, grows with them.
+Findings leaks_of_graphs(ProcessAnalysis& analysis, const Findings& leaks, MemoryId memory,
+                         const Places& places) {
   Findings out;
   for (const Finding& leak : leaks)
     if (leak.memory == memory &&
-        std::any_of(leak.stacks.begin(), leak.stacks.end(), [&](format::StackId stack) {
-          return stack != format::StackId{} && graphs.bytes.contains(stack);
-        }))
+        std::any_of(leak.stacks.begin(), leak.stacks.end(),
+                    [&](format::StackId stack) { return is_at(analysis, places, stack); }))
       out.push_back(leak);
   return out;
 }
 
-// Adds the rate of a leak, its lines and its blocks to the graphs that it consists of.
-void add_leak(Finding& graphs, const Finding& leak) {
-  graphs.title += fmt::format("; memory grows by {} every step", size(leak.bytes));
-  graphs.evidence.insert(graphs.evidence.end(), leak.evidence.begin(), leak.evidence.end());
-  graphs.sentences.insert(graphs.sentences.begin(), leak.sentences.front());
-  graphs.sentences.insert(graphs.sentences.end(), leak.sentences.begin() + 1, leak.sentences.end());
-  graphs.stacks.insert(graphs.stacks.end(), leak.stacks.begin(), leak.stacks.end());
-  std::sort(graphs.stacks.begin(), graphs.stacks.end());
-  graphs.stacks.erase(std::unique(graphs.stacks.begin(), graphs.stacks.end()), graphs.stacks.end());
+// Adds the rate of the leaks and their lines to the graphs that they consist of.
+void add_leaks(Finding& graphs, const Findings& leaks) {
+  if (leaks.empty()) return;
+  std::int64_t rate = 0;
+  std::ptrdiff_t at = 0;
+  for (const Finding& leak : leaks) {
+    rate = replay::wrapping_add(rate, leak.bytes);
+    graphs.evidence.insert(graphs.evidence.end(), leak.evidence.begin(), leak.evidence.end());
+    graphs.sentences.insert(graphs.sentences.begin() + at++, leak.sentences.front());
+  }
+  const Finding& first = leaks.front();
+  graphs.sentences.insert(graphs.sentences.end(), first.sentences.begin() + 1, first.sentences.end());
+  graphs.title += fmt::format("; memory grows by {} every step", size(rate));
 }
 
+// Returns what the passes save without a graph, where a layer needs its input and its output all the same.
+std::int64_t saved_without(const replay::Peak& peak, const replay::UnusedGraphs& graphs,
+                           const replay::Without& without) {
+  const std::int64_t lower = replay::wrapping_add(without.peak, 2 * static_cast<std::int64_t>(graphs.largest));
+  return replay::wrapping_sub(peak.bytes, lower);
+}
+
+// `beside`: other stacks at the places of the graphs. `with_leaks`: what the passes save at most, with all that
+// the leaks left. The program may hold that for another reason: a dataset that keeps its samples, or a list of
+// outputs.
 std::optional<Finding> judge_graph(ProcessAnalysis& analysis, MemoryId memory,
                                    const replay::UnusedGraphs& graphs, const Findings& leaks,
-                                   const replay::Without& without) {
+                                   const std::unordered_set<format::StackId>& beside,
+                                   const replay::Without& without, std::optional<std::int64_t> with_leaks) {
   const replay::Peak& peak = analysis.account.peaks.at(memory).tensor;
-  // Without a graph, a layer needs its input and its output all the same.
-  const std::int64_t lower = replay::wrapping_add(without.peak, 2 * static_cast<std::int64_t>(graphs.largest));
-  const std::int64_t saved = replay::wrapping_sub(peak.bytes, lower);
+  const std::int64_t saved = saved_without(peak, graphs, without);
   if (!worthwhile(saved, peak.bytes)) return std::nullopt;
+  const std::int64_t lower = replay::wrapping_sub(peak.bytes, saved);
   Finding finding = finding_at(analysis, "graph-kept-in-eval", memory, peak);
   finding.bytes = without.most;
   finding.saving = PeakSaving{replay::Measure::tensor, saved};
@@ -104,6 +140,9 @@ std::optional<Finding> judge_graph(ProcessAnalysis& analysis, MemoryId memory,
   const ModelCall call = model_call(analysis, graphs.bytes);
   finding.site = call.largest;
   for (const auto& [stack, bytes] : graphs.bytes) finding.stacks.push_back(stack);
+  finding.stacks.insert(finding.stacks.end(), beside.begin(), beside.end());
+  std::sort(finding.stacks.begin(), finding.stacks.end());
+  finding.stacks.erase(std::unique(finding.stacks.begin(), finding.stacks.end()), finding.stacks.end());
   const std::string passes = graphs.passes == 1 ? "1 forward pass keeps a graph"
                                                 : count(graphs.passes) + " forward passes keep graphs";
   finding.title =
@@ -117,8 +156,11 @@ std::optional<Finding> judge_graph(ProcessAnalysis& analysis, MemoryId memory,
                                    size(peak.bytes), analysis.place(peak.path, peak.step), size(lower))};
   finding.remedy = fmt::format("run these passes under torch.no_grad() or torch.inference_mode(): -{} at least",
                                size(saved));
+  if (with_leaks && replay::wrapping_sub(*with_leaks, saved) >= peak.bytes / 100)
+    finding.remedy +=
+        fmt::format(", and -{} if nothing else holds their inputs and outputs", size(*with_leaks));
   finding.no_remedy = "model.eval() alone: it changes dropout and batch norm, and autograd goes on";
-  for (const Finding& leak : leaks) add_leak(finding, leak);
+  add_leaks(finding, leaks);
   return finding;
 }
 
@@ -134,11 +176,25 @@ void propose_graph_in(ProcessAnalysis& analysis, MemoryId memory, const Findings
   if (graphs.births.empty()) return;
   replay::Excluded excluded{.memory = memory};
   excluded.births = std::move(graphs.births);
-  const Findings grown = leaks_of_graphs(leaks, memory, graphs);
-  for (const Finding& leak : grown) excluded.left_by_steps.insert(leak.stacks.begin(), leak.stacks.end());
-  excluded.left_by_steps.erase(format::StackId{});
-  out.push_back({std::move(excluded), [&analysis, memory, graphs, grown](const replay::Without& without) {
-                   return judge_graph(analysis, memory, graphs, grown, without);
+  const Places places = places_of(analysis, graphs);
+  const Findings grown = leaks_of_graphs(analysis, leaks, memory, places);
+  replay::Excluded with_leaks = excluded;
+  for (const Finding& leak : grown)
+    for (const format::StackId stack : leak.stacks) {
+      if (stack != format::StackId{}) with_leaks.left_by_steps.insert(stack);
+      if (is_at(analysis, places, stack) && !graphs.outputs.contains(stack))
+        excluded.left_by_steps.insert(stack);
+    }
+  const auto at_most = std::make_shared<std::optional<std::int64_t>>(); // candidates are judged in order
+  if (with_leaks.left_by_steps.size() > excluded.left_by_steps.size())
+    out.push_back({std::move(with_leaks), [peak, graphs, at_most](const replay::Without& without) {
+                     *at_most = saved_without(peak, graphs, without);
+                     return std::optional<Finding>();
+                   }});
+  const auto beside = excluded.left_by_steps;
+  out.push_back({std::move(excluded),
+                 [&analysis, memory, graphs, grown, beside, at_most](const replay::Without& without) {
+                   return judge_graph(analysis, memory, graphs, grown, beside, without, *at_most);
                  }});
 }
 

@@ -48,13 +48,16 @@ class Savings(harness.Case):
         self.assertEqual(finding["id"], "graph-kept-in-eval")
         # Each batch keeps its input, three results of ReLU and the difference, 1 MiB each: 10 MiB a step.
         self.assertIn("memory grows by 10.00 MiB every step", finding["title"])
-        # At the peak, the last batch may hold one result more.
-        self.assertTrue(16 * 10 * MIB <= finding["bytes"] <= (16 * 10 + 1) * MIB + 4096, finding["bytes"])
+        # Two results of ReLU and the difference are the graphs' own. The inputs and the last results may be held elsewhere.
+        self.assertTrue(16 * 6 * MIB <= finding["bytes"] <= (16 * 10 + 1) * MIB + 4096, finding["bytes"])
         truth = harness.peak(before, measure="tensor") - harness.peak(after, measure="tensor")
         self.assertEqual(finding["saving"]["measure"], "tensor")
-        # The bound leaves a layer its input and its output, and both batches of a step their input and difference.
-        self.assertTrue(truth - (2 + 2 * 2) * MIB <= finding["saving"]["bytes"] <= truth, (truth, finding["saving"]))
-        self.assertIn(f"-{finding['saving']['bytes'] / MIB:.2f} MiB at least", finding["remedy"])
+        self.assertTrue(16 * 6 * MIB - 6 * MIB <= finding["saving"]["bytes"] <= truth, (truth, finding["saving"]))
+        said = re.search(r"-([\d.]+) MiB at least, and -([\d.]+) MiB if nothing else holds their inputs and outputs",
+                         finding["remedy"])
+        self.assertEqual(said[1], f"{finding['saving']['bytes'] / MIB:.2f}")
+        # Here nothing else does. A layer keeps its input and its output, both batches of a step input and difference.
+        self.assertTrue(truth - (2 + 2 * 2) * MIB <= float(said[2]) * MIB <= truth, (truth, finding["remedy"]))
         self.assertRegex(text, r"memory grows: each begins 10\.0\d MiB higher than the step before")
 
 

@@ -39,13 +39,16 @@ std::string killed_verdict(ProcessAnalysis& analysis, const Findings& findings) 
                             site_and_caller(analysis, block.stack));
 }
 
-std::string failed_verdict(const ProcessAnalysis& analysis, const Finding& failure) {
+std::string failed_verdict(const ProcessAnalysis& analysis, const Findings& findings, const Finding& failure) {
   const std::string place = place_of_death(analysis);
   if (torch_history(analysis.facts())) return fmt::format("Out of memory {}: {}.", place, failure.title);
-  return fmt::format("{} ({}) {}: {}", analysis.end.how == "exit" ? "Gave up" : "Ended", sure(failure.certain),
-                     place,
-                     failure.title + (analysis.end.how == "unknown" ? ", and its end was not recorded."
-                                                                    : ", and it " + ended(analysis.end) + "."));
+  std::string text = fmt::format(
+      "{} ({}) {}: {}", analysis.end.how == "exit" ? "Gave up" : "Ended", sure(failure.certain), place,
+      failure.title + (analysis.end.how == "unknown" ? ", and its end was not recorded."
+                                                     : ", and it " + ended(analysis.end) + "."));
+  const Finding* const cause = find_cause(analysis, findings);
+  if (cause == nullptr || cause == &failure) return text;
+  return text + " The cause: " + cause->title + (cause->certain ? "." : " (likely).");
 }
 
 } // namespace
@@ -80,7 +83,7 @@ std::string death_verdict(ProcessAnalysis& analysis, const Findings& findings) {
     return fmt::format("{} ({}): not killed for memory.", text, sure(end.certain));
   }
   for (const char* id : {"cuda-oom", "allocation-failed", "shm-full"})
-    if (const Finding* one = finding_of(findings, id)) return failed_verdict(analysis, *one);
+    if (const Finding* one = finding_of(findings, id)) return failed_verdict(analysis, findings, *one);
   if (torch_history(analysis.facts()))
     return "No failure to explain: the history of this snapshot ends without one.";
   if (end.how == "unknown")

@@ -209,6 +209,9 @@ TEST_F(Deaths, GivingUpWhereAnAllocationFailed) {
   EXPECT_EQ(process["findings"][0]["bytes"], 200 * kMiB);
   EXPECT_EQ(process["death"]["limit"], 1000 * kMiB);
   EXPECT_EQ(process["death"]["limit_of"], "RLIMIT_AS");
+  EXPECT_NE(text().find("and it exited with 1. The cause: a state dict of 60.00 MiB was held beside the model"),
+            std::string::npos)
+      << "the line `Fix` is about it: " << text();
 }
 
 TEST_F(Deaths, ByTheLimitThatTheFailureNames) {

@@ -50,7 +50,8 @@ class Holders {
     holder.bytes += bytes;
   }
   void add_rows(const Json& rows) {
-    for (const Json& row : rows) add(member(row, "site"), number_of(member(row, "bytes")));
+    for (const Json& row : rows)
+      add(member(row, "site"), number_of(member(row, "bytes")) - number_of(member(row, "untouched")));
   }
   std::vector<Holder> largest() && {
     constexpr std::size_t kShown = 3;
@@ -71,13 +72,17 @@ class Holders {
   std::map<std::pair<std::string, std::int64_t>, Holder> by_line_;
 };
 
-// The peak without reservations that were never touched: the headline of the report.
+// Returns the bytes without reservations that were never touched, as the report's headline and table count.
+std::int64_t used_of(const Json& of) {
+  return number_of(member(of, "bytes")) - number_of(member(of, "reserved_untouched"));
+}
+
 Measured peak_in(const Json& process, const MemoryBudget& budget) {
   Measured out;
   for (const Json& peak : member(process, "peaks")) {
     if (member(peak, "memory") != budget.memory || member(peak, "measure") != budget.measure) continue;
     out.known = true;
-    out.figure = number_of(member(peak, "bytes")) - number_of(member(peak, "reserved_untouched"));
+    out.figure = used_of(peak);
     out.place = place_of(member(peak, "phase"), member(peak, "step"));
     Holders holders(process);
     holders.add_rows(member(peak, "at_peak"));
@@ -101,7 +106,7 @@ Measured phase_in(const Json& process, const MemoryBudget& budget) {
     if (member(peak, "memory") != budget.memory || path_of(peak) != budget.phase) continue;
     const Json& of = member(peak, budget.measure.c_str());
     out.known = true;
-    out.figure = number_of(member(of, "bytes"));
+    out.figure = used_of(of);
     out.place = place_of(budget.phase, member(of, "step"));
     out.holders = holders_in(process, budget, member(of, "step"));
   }

@@ -34,10 +34,11 @@ Json job() {
      "phases": [
        {"memory": "host", "phase": "clip", "path": ["step", "clip"], "step": 7, "peak_live": 6291456,
         "tensor": {"peak_live": 1, "at_peak": []}, "at_peak": [
-          {"bytes": 1048576, "site": {"id": "s1"}}]}],
+          {"bytes": 34603008, "untouched": 33554432, "site": {"id": "s1"}}]}],
      "sites": {"s1": {"frames": [{"function": "clip", "file": "/src/clip.py", "line": 5, "own": true}]}},
      "phase_peaks": [
-       {"memory": "host", "path": ["step", "clip"], "live": {"bytes": 6291456, "step": 7},
+       {"memory": "host", "path": ["step", "clip"],
+        "live": {"bytes": 39845888, "step": 7, "reserved_untouched": 33554432},
         "tensor": {"bytes": 3145728, "step": 12}}],
      "findings": [
        {"id": "leak-per-step", "memory": "host", "bytes": 1048576, "site": {"frames": [
@@ -68,11 +69,12 @@ TEST(Verdicts, NameTheOwnLinesThatHoldTheMost) {
   EXPECT_EQ(holders[1].line, 4);
 }
 
-TEST(Verdicts, APhaseHasItsHighestStep) {
+TEST(Verdicts, APhaseHasItsHighestStepWithoutUntouchedReservations) {
   const Measured live = judged("phase(update/clip) <= 1").measured;
   EXPECT_EQ(live.figure, 6 * kMiB);
   ASSERT_EQ(live.holders.size(), 1u);
   EXPECT_EQ(live.holders[0].file, "/src/clip.py");
+  EXPECT_EQ(live.holders[0].bytes, kMiB);
   const Measured tensor = judged("phase(step/clip, host, tensor) <= 1").measured;
   EXPECT_EQ(tensor.figure, 3 * kMiB);
   EXPECT_EQ(tensor.place, "step/clip 12");

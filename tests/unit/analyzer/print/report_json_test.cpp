@@ -204,5 +204,24 @@ TEST_F(Report, TellsHowTheProcessEnded) {
             R"({"how":"unknown","code":0,"evidence":[]})");
 }
 
+TEST_F(Report, APhaseTellsTheReservationsInItsPeak) {
+  Builder builder;
+  const std::uint32_t line = builder.python_frame("<module>", "/home/u/train.py", 3, 0);
+  builder.birth(0x100000000, 64 << 20, format::Kind::mmap_anon, 0, line);
+  builder.put(format::EventType::sample_touched, 0, 0,
+              {0x100000000, builder.now(), 64 << 20, 0, builder.now()});
+  for (std::uint64_t step = 0; step < 3; ++step) // the highest is the second
+    builder.begin("work")
+        .birth(step + 1, (step == 1 ? 9 : 8) << 20, format::Kind::heap, 0, line)
+        .death(step + 1)
+        .end("work");
+  builder.exit(0);
+  const Json process = json(builder)["processes"][0];
+  ASSERT_EQ(process["phase_peaks"].size(), 1u);
+  const Json& live = process["phase_peaks"][0]["live"];
+  EXPECT_EQ(live["bytes"], (64 + 9) << 20);
+  EXPECT_EQ(live["reserved_untouched"], 64 << 20);
+}
+
 } // namespace
 } // namespace memtrace::report

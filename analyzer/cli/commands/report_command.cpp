@@ -88,6 +88,11 @@ class JobReport {
       // Any rank may turn out to differ from the others.
       const bool may_lead = first_ || style_.all || process.facts.rank != trace::kNoRank;
       texts_.push_back(may_lead ? report::process_text(*analysis, findings, options_, style_) : "");
+      // Whether there are findings about several processes is known after the last process.
+      report::TextStyle beside = style_;
+      beside.beside_others = true;
+      const bool clean = may_lead && findings.empty() && number_ > 1;
+      beside_.push_back(clean ? report::process_text(*analysis, findings, options_, beside) : texts_.back());
     }
     if (form_ == Form::html) add_to_page(*analysis, findings);
     first_ = false;
@@ -131,13 +136,13 @@ class JobReport {
   std::string text(const std::vector<report::Outlier>& outliers, const std::string& causes) const {
     const std::size_t leading = report::shown_in_full(summaries_, outliers);
     std::string out = report::ranks_text(summaries_, outliers, style_.screen);
-    const bool ranks = !out.empty();
+    const std::vector<std::string>& texts = causes.empty() ? texts_ : beside_;
     out += causes;
-    if (ranks && !causes.empty()) out += "\n";
-    out += texts_[leading];
+    if (!causes.empty()) out += "\n";
+    out += texts[leading];
     out += report::others_text(summaries_, leading, style_.screen);
-    for (std::size_t i = 0; style_.all && i < texts_.size(); ++i)
-      if (i != leading) out += "\n" + texts_[i];
+    for (std::size_t i = 0; style_.all && i < texts.size(); ++i)
+      if (i != leading) out += "\n" + texts[i];
     if (family_)
       out += style_.all ? report::family_text(*family_, style_.screen)
                         : report::family_line(*family_, style_.screen);
@@ -157,7 +162,8 @@ class JobReport {
   report::Ranks ranks_;
   std::optional<report::Family> family_;
   std::vector<report::ProcessSummary> summaries_;
-  std::vector<std::string> texts_; // of the same processes, in full; "" where it cannot lead
+  std::vector<std::string> texts_;  // of the same processes, in full; "" where it cannot lead
+  std::vector<std::string> beside_; // the same, below findings about several processes
 };
 
 report::Options options_of(const ReportArguments& arguments) {

@@ -106,8 +106,11 @@ class ReportText {
   void causes() {
     if (findings_.empty())
       lines_.paragraph("",
-                       "No finding: memtrace found none of the causes that it looks for. It does not know "
-                       "whether your lines need what they hold.");
+                       std::string(style_.beside_others
+                                       ? "No finding about this process alone: memtrace found none of the "
+                                         "other causes that it looks for."
+                                       : "No finding: memtrace found none of the causes that it looks for.") +
+                           " It does not know whether your lines need what they hold.");
     std::size_t number = 0;
     for (const Finding& finding : findings_) write_finding(finding, ++number, lines_);
   }

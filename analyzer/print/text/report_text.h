@@ -16,6 +16,7 @@ struct TextStyle {
   bool all_steps = false;       // show every selected row, not only the informative ones
   Grouping by = Grouping::line; // the rows of that table
   bool all = false;             // all details: a row for each site, the ledgers as tables
+  bool beside_others = false;   // findings about several processes stand above
 };
 
 // Returns the text of a finding about several processes.

@@ -18,6 +18,8 @@ class Loaders(harness.Case):
         self.assertEqual([finding for process in report["processes"] for finding in process["findings"]], [])
         self.workers = [process["pid"] for process in report["processes"] if process["kind"] == "worker"]
         text = " ".join(self.report_text().split())
+        self.assertEqual("No finding: " in text, not report["findings"])
+        self.assertEqual("No finding about this process alone: " in text, bool(report["findings"]))
         for finding in report["findings"]:
             self.assertIn(f"Fix {finding['remedy']} No help {finding['no_remedy']}", text)
         return report["findings"]

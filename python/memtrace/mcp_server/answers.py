@@ -32,9 +32,18 @@ def size_of(value: Any) -> int:
 def _small_head(head: Answer) -> Answer:
     out: Answer = small(head)
     while size_of(out) > MAX_CHARACTERS // 3:  # a program may have very long arguments
-        largest = max(out, key=lambda key: size_of(out[key]))
-        out[largest] = f"... ({size_of(out[largest])} characters)"
+        _cut_largest(out)
     return out
+
+
+def _cut_largest(part: Answer) -> None:
+    """Replaces the largest value in `part`, or in the parts of it, by its size."""
+    largest = max(part, key=lambda key: size_of(part[key]))
+    value = part[largest]
+    if isinstance(value, dict) and size_of(value) > MAX_TEXT:
+        _cut_largest(value)
+    else:
+        part[largest] = f"... ({size_of(value)} characters)"
 
 
 def page(head: Answer, rows: list[Any], offset: int) -> Answer:

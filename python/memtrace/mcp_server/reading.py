@@ -56,8 +56,12 @@ class Reading:
         last = [{**some(one, ("t", "bytes")), **place(one, sites)} for one in death.pop("last", None) or []]
         if death.get("filling"):
             death["filling"] = {**some(death["filling"], ("bytes", "touched")), **place(death["filling"], sites)}
+        held = death.pop("held", None) or []
+        for key in ("held_tensor", "growth"):  # a second measure of the same blocks, and the points of a chart
+            death.pop(key, None)
         rows = [{"finding": finding_row(one, sites)} for one in process.get("findings", ())]
         rows += [{"last_allocation": one} for one in last]
+        rows += [{"held_at_the_end": alive_row(one, sites)} for one in held]
         return page({**some(process, ("pid", "exe", "rank", "end")), "death": death}, rows, offset)
 
     def rows_of(self, keys: tuple[str, ...], offset: int) -> Answer:

@@ -68,7 +68,7 @@ def _overview(paths: TracePaths, documents: Documents) -> tuple[Tool, ...]:
         return Reading(documents.of("report", [trace], "--compact")).part(part, process, offset)
 
     def postmortem(trace: str, offset: int = 0) -> Answer:
-        """How the process ended, the evidence, what was allocated last, and the causes."""
+        """How the process ended, the evidence, the causes, what was allocated last, and what was alive at the end."""
         return Reading(documents.of("postmortem", [trace])).death(offset)
 
     def explain(trace: str, offset: int = 0) -> Answer:

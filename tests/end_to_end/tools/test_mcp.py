@@ -158,10 +158,14 @@ class Mcp(harness.Case):
         self.assertGreaterEqual(max(row["bytes"] for row in report["rows"]), 48 << 20)
 
     def test_evidence_of_a_killed_process_is_not_stored(self):
-        self.record("killed", ["-c", "import os\nkept = bytearray(64 << 20)\nos.kill(os.getpid(), 9)"])
+        lines = "".join(f"small{i} = bytearray(100000 + {i})\n" for i in range(60))  # each is a row of its own
+        self.record("killed", ["-c", f"import os\nkept = bytearray(64 << 20)\n{lines}os.kill(os.getpid(), 9)"])
         before = listing(self.root)
         [death] = self.answers(("postmortem", {"trace": "killed"}))
         self.assertNotEqual(death["end"]["how"], "exit")
+        self.assertGreaterEqual(death["death"]["live"], 64 << 20)
+        held = [row["held_at_the_end"] for row in death["rows"] if "held_at_the_end" in row]
+        self.assertEqual(held[0]["asked"], (64 << 20) + 1)  # and the zero byte that CPython adds
         self.assertEqual(listing(self.root), before)
         self.report()  # of a user, who may write: the command stores evidence
         self.assertNotEqual(listing(self.root), before)

@@ -2,6 +2,8 @@
 """Short rows. Texts of a trace stay values: nothing here reads them as anything but data."""
 from __future__ import annotations
 
+import os
+import re
 from typing import Any
 
 Row = dict[str, Any]
@@ -43,9 +45,21 @@ def alive_row(row: Row, sites: Row) -> Row:
     return {**some(row, _ROW), **place(row, sites)}
 
 
+def line_in(title: str, site: Row) -> str:
+    """Returns file:line of the innermost frame that the title names, or ""."""
+    for frame in site.get("frames") or []:
+        if frame.get("file") and re.search(rf"(?<![\w.]){re.escape(os.path.basename(frame['file']))}:{frame['line']}\b", title):
+            return f"{frame['file']}:{frame['line']}"
+    return ""
+
+
 def finding_row(finding: Row, sites: Row) -> Row:
-    """Returns a cause, with its line."""
-    return {**some(finding, _FINDING), **place(finding, sites)}
+    """Returns a cause. Its line is that of the title: a graph is made at many lines, and a cause names the call of them."""
+    where = place(finding, sites)
+    if where:
+        site = sites.get(where["site"]) or finding["site"]
+        where["line"] = line_in(finding.get("title") or "", site) or where["line"]
+    return {**some(finding, _FINDING), **where}
 
 
 def phase_row(phase: Row) -> Row:

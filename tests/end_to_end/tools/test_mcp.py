@@ -26,6 +26,24 @@ for step in range(20):
     train_step(torch.randn(4, 128, 32))
 """
 LEAK_LINE, LEAK_BYTES = 7, 4 * 128 * 8192 * 4
+# The graphs of line 13 are made in line 8.
+GRAPHS = """import torch
+torch.manual_seed(0); torch.set_num_threads(1)
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = torch.nn.Linear(64, 2048), torch.nn.Linear(2048, 8)
+    def forward(self, batch):
+        return self.head(torch.relu(self.body(batch)))
+model = Model()
+optimizer = torch.optim.AdamW(model.parameters())
+history = []
+for step in range(20):
+    clean = model(torch.randn(256, 64)).mean()
+    optimizer.zero_grad(); model(torch.randn(256, 64)).mean().backward(); optimizer.step()
+    history.append(clean)
+"""
+GRAPHS_LINE = 13
 BOUND = 6000  # characters of an answer; docs/mcp.md
 
 
@@ -112,6 +130,16 @@ class Mcp(harness.Case):
         self.assertIn(LEAK_LINE, [row.get("line") for row in stack["rows"] if row.get("function") == "train_step"])
         self.check_pages()
         self.assertEqual(listing(self.root), before)
+
+    def test_the_line_of_a_cause_is_that_of_its_title(self):
+        script = os.path.join(self.scratch, "graphs.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(GRAPHS)
+        self.assertEqual(self.record("graphs", [script]).returncode, 0)
+        [report] = self.answers(("report", {"trace": "graphs"}))
+        [kept] = [row for row in report["rows"] if row["id"] == "graph-kept-in-eval"]
+        self.assertIn(f"graphs.py:{GRAPHS_LINE}", kept["title"])
+        self.assertTrue(kept["line"].endswith(f"/graphs.py:{GRAPHS_LINE}"), kept)
 
     @harness.only_in_long
     def test_the_logits_of_a_small_gpt(self):

@@ -138,6 +138,10 @@ class Looks(harness.Case):
         _, bare = self.looks(0, *shape, bare=True)
         print(f"the end took {traced:.2f} s, bare {bare:.2f} s; others used {self.others:.1f} s of CPU")
 
+    def is_alone(self, seconds):
+        """True if other processes used less than a tenth of a core meanwhile."""
+        return self.others < seconds / 10
+
     def assert_sampled(self, seconds, cpu, at_least):
         records = self.records()
         samples = [record for record in records if record.type == "sample_process"]
@@ -146,8 +150,7 @@ class Looks(harness.Case):
         self.assertLess(samples[-1].words[0], (at_least + 16) * MIB)
         # If other processes share a core's caches, a walk over a million mappings took up to 1.4 times the CPU
         # time.
-        alone = self.others < seconds / 10
-        self.assertLess(cpu, 1 if alone else 2, f"of the CPU time that it may have; others used {self.others:.1f} s")
+        self.assertLess(cpu, 1 if self.is_alone(seconds) else 2, f"of the CPU time that it may have; others used {self.others:.1f} s")
         return records
 
     def assert_ledger_has(self, mib):
@@ -222,7 +225,9 @@ class Looks(harness.Case):
         with at_least(MAPPINGS, 65_530):
             _, end = self.looks(6, *shape)
         samples = [record for record in self.records() if record.type == "sample_process"]
-        self.assertGreaterEqual(len(samples), 6)
+        # A sample reads what the kernel sums over all threads, and the budget of its CPU time decides when the next one
+        # comes. Beside two other tests it took more of that time, and there were 5 samples.
+        self.assertGreaterEqual(len(samples), 6 if self.is_alone(6) else 3, f"others used {self.others:.1f} s of CPU")
         self.assert_ends_as_soon(end, *shape)
 
 

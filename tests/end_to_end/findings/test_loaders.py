@@ -6,7 +6,7 @@ import unittest
 import harness
 
 MIB = harness.MIB
-ITEM = 16 * MIB
+ITEM = 15 * MIB
 
 
 class Loaders(harness.Case):

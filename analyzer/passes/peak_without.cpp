@@ -14,10 +14,14 @@ namespace {
 class Excluding : public Observer {
  public:
   explicit Excluding(const std::vector<Excluded>& each) {
-    for (const Excluded& what : each) counts_.push_back({.what = &what});
+    for (const Excluded& what : each) {
+      counts_.push_back({.what = &what});
+      looks_for_update_ |= what.before_update;
+    }
   }
 
   void born(const Block& block) override {
+    if (looks_for_update_ && block.tensor_bytes() != 0 && is_after_update()) after_update_.insert(block.birth);
     for (Count& count : counts_) {
       const ExcludedPart part = part_of(*count.what, block);
       if (part.bytes == 0) {
@@ -43,9 +47,11 @@ class Excluding : public Observer {
         level.earlier = wrapping_sub(level.earlier, part.bytes);
       count.without.last_held = phases().step();
     }
+    after_update_.erase(block.birth);
   }
   void cut(const trace::Event&) override {
     for (Count& count : counts_) count.blocks = count.left = {}, count.events = {};
+    after_update_.clear();
   }
   void started() override {
     for (Count& count : counts_) count.without.peak = level_of(*count.what);
@@ -55,6 +61,8 @@ class Excluding : public Observer {
     if (event.type == window || event.type == level || event.type == open_phase || event.type == held ||
         event.type == displaced || event.type == early_death)
       return;
+    if (place.known == KnownPhase::forward && updated_ != place.step) forward_ = place.step;
+    if (place.known == KnownPhase::step) updated_ = place.step;
     for (Count& count : counts_) {
       if (advances(count, event.ordinal)) {
         count.blocks.earlier = count.blocks.all;
@@ -129,6 +137,11 @@ class Excluding : public Observer {
     std::uint64_t bytes; // 0: the block is not excluded
   };
 
+  // True if the present step has had its update, and a forward before it. A program may mark its steps
+  // elsewhere: then a forward after the update is that of the next update.
+  bool is_after_update() const {
+    return updated_ != Step::none && updated_ == phases().step() && forward_ == updated_;
+  }
   // True if a step or a round has just begun. Notes it.
   bool advances(Count& count, trace::Ordinal at) const {
     if (!count.what->rounds) return std::exchange(count.step, phases().step()) != phases().step();
@@ -156,6 +169,7 @@ class Excluding : public Observer {
     if (what.born_in && phases().paths().last(block.born.path) != *what.born_in) return 0;
     if (what.stacks && !what.stacks->contains(block.stack)) return 0;
     if (!what.spared.empty() && what.spared.contains(block.stack)) return 0;
+    if (what.before_update && after_update_.contains(block.birth)) return 0;
     if (what.births && !std::binary_search(what.births->begin(), what.births->end(), block.birth)) return 0;
     const std::uint64_t bytes = measured(what, block);
     const auto fits = [bytes](const Sizes& sizes) { return sizes.from <= bytes && bytes <= sizes.to; };
@@ -177,6 +191,10 @@ class Excluding : public Observer {
   }
 
   std::vector<Count> counts_;
+  bool looks_for_update_ = false;
+  Step forward_ = Step::none;                       // the last step with a forward before its update
+  Step updated_ = Step::none;                       // the last step with an update
+  std::unordered_set<trace::Ordinal> after_update_; // live tensors, if `before_update` needs them
 };
 
 } // namespace

@@ -39,6 +39,8 @@ struct Excluded {
   std::vector<LeftByEvent>
       left_by_events{};         // in addition, ascending by birth; no `over` is below the one before
   bool of_present_step = false; // true: excluded only until the step after their birth begins
+  // true: not if they were born after the update of their step. An evaluation between two steps is there.
+  bool before_update = false;
   // Ascending. If set, a block is excluded only once one of these events, after its birth, has happened.
   std::optional<std::vector<trace::Ordinal>> rounds{};
   // true: excluded only once the step after their birth has begun, and only outside backward and update

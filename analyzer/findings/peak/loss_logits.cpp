@@ -130,7 +130,8 @@ void propose_loss_in(ProcessAnalysis& analysis, MemoryId memory, PeakCandidates&
                   .parts = kChunks,
                   .sizes = sizes,
                   .spared = of_others(analysis, memory),
-                  .of_present_step = true},
+                  .of_present_step = true,
+                  .before_update = true},
                  [&analysis, memory, family](const replay::Without& without) {
                    return judge(analysis, memory, family, without);
                  }});

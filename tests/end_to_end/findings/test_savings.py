@@ -6,6 +6,8 @@ import harness
 
 MIB = harness.MIB
 PROGRAM = harness.program("savings.py")
+# Two runs differ by small blocks, and by an arena of Python if these fill one more: 48 bytes more than its MiB.
+BETWEEN_RUNS = MIB + MIB // 16
 
 
 def line_of(text):
@@ -28,13 +30,13 @@ class Savings(harness.Case):
         before, text = self.run_program("copies")
         after, _ = self.run_program("copies-fixed")
         truth = harness.peak(before) - harness.peak(after)
-        self.assertAlmostEqual(truth, 10 * MIB, delta=MIB)
+        self.assertAlmostEqual(truth, 10 * MIB, delta=BETWEEN_RUNS)
         said = re.search(r"The next peak is ([\d.]+) MiB, outside training, at savings\.py:(\d+)\. "
                          r"A change that lowers only the first one saves ([\d.]+) MiB at most", text)
         self.assertTrue(said, text)
         self.assertEqual(int(said[2]), line_of("# the next peak"))
-        self.assertAlmostEqual(float(said[1]), harness.peak(after) / MIB, delta=1)
-        self.assertAlmostEqual(float(said[3]), truth / MIB, delta=1)
+        self.assertAlmostEqual(float(said[1]), harness.peak(after) / MIB, delta=BETWEEN_RUNS / MIB)
+        self.assertAlmostEqual(float(said[3]), truth / MIB, delta=BETWEEN_RUNS / MIB)
 
     def test_rows_outside_training_tell_their_time_and_their_copies(self):
         _, text = self.run_program("copies")

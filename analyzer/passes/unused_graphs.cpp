@@ -98,7 +98,8 @@ class GraphPass : public Observer {
   bool counts(const Block& block) const {
     return block.memory == memory_ && block.tensor_bytes() >= kLeastOfGraph && !is_kept(block.label);
   }
-  // An output may be small: the classes of a batch. A loss that the model computes is no output of its layers.
+  // An output may be small: the classes of a batch. A loss that the model computes is not an output of its
+  // layers.
   bool may_be_output(const Block& block) const {
     return block.memory == memory_ && block.tensor_bytes() > kScalar && !is_kept(block.label);
   }

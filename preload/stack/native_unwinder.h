@@ -19,7 +19,7 @@ struct Range {
 // size for all back ends of a processor, so that all other code is compiled once.
 struct alignas(16) UnwindMemory {
 #if defined(__x86_64__)
-  static constexpr std::size_t kBytes = 4128;
+  static constexpr std::size_t kBytes = 4144;
 #else
   static constexpr std::size_t kBytes = 8192; // a ucontext_t of aarch64 alone takes 4,560
 #endif

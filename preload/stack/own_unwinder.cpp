@@ -1,7 +1,9 @@
-// Purpose: the back end of the unwinder for x86-64: walks from frame to frame by the cached rules of the unwind
-// tables. It takes no lock, allocates nothing and does not call the loader.
+// Purpose: the back end of the unwinder for x86-64: finds a known chain by the words on the stack, else walks
+// from frame to frame by the cached rules of the unwind tables. It allocates nothing and does not call the
+// loader.
 // Runs: inside the program's malloc.
 #include "preload/os/mappings.h"
+#include "preload/stack/known_chains.h"
 #include "preload/stack/loaded_modules.h"
 #include "preload/stack/native_unwinder.h"
 #include "preload/stack/unwind_rule_cache.h"
@@ -31,8 +33,11 @@ struct Walk {
   Reach reach;
   WalkedFrame known[kMost]; // outermost first
   WalkedFrame fresh[kMost]; // innermost first, of the current walk
-  std::uint32_t count;      // entries of `known`
-  std::uint32_t unloads;    // unloads of code before the last walk
+  // Bit i: the step from frame i used its bp to find the caller.
+  std::uint64_t known_uses_bp;
+  std::uint64_t fresh_uses_bp;
+  std::uint32_t count;   // entries of `known`
+  std::uint32_t unloads; // unloads of code before the last walk
 };
 static_assert(sizeof(Walk) <= UnwindMemory::kBytes);
 
@@ -82,25 +87,33 @@ bool leave_signal(WalkedFrame& frame, Reach& reach) {
   return true;
 }
 
+enum class Step : std::uint8_t {
+  caller,  // the frame is the caller's now
+  outmost, // the table says that the stack ends here
+  at_zero, // the return address is 0
+  odd,     // the tables give an impossible value, or code without a table
+};
+
 // Steps to the caller's frame. `place` is the cache place of the inner frame's rule, and becomes that of this
-// frame. False: the stack ends, or the tables give an impossible value.
-bool step(WalkedFrame& frame, std::uint32_t& place, Reach& reach) {
+// frame. Sets `*uses_bp` if bp was needed.
+Step step(WalkedFrame& frame, std::uint32_t& place, Reach& reach, bool* uses_bp) {
   const FrameRule rule = frame_rule(frame.ip, place);
-  if (rule.cfa == Cfa::signal) return leave_signal(frame, reach);
-  if (rule.cfa == Cfa::none) return false;
+  *uses_bp = rule.cfa == Cfa::bp || rule.cfa == Cfa::at_bp || rule.bp == Bp::at_bp;
+  if (rule.cfa == Cfa::signal) return leave_signal(frame, reach) ? Step::caller : Step::odd;
+  if (rule.cfa == Cfa::none) return place != 0 ? Step::outmost : Step::odd;
   const auto within = [&](std::uint64_t address, std::uint64_t end) {
     return (address & 7) == 0 && address >= frame.sp && address < end;
   };
   std::uint64_t cfa = (rule.cfa == Cfa::sp ? frame.sp : frame.bp) + static_cast<std::uint64_t>(rule.cfa_offset);
   if (rule.cfa == Cfa::at_bp) {
-    if (!within(cfa, frame.sp + kLongestStep) || !reach_up(reach, cfa + 8)) return false;
+    if (!within(cfa, frame.sp + kLongestStep) || !reach_up(reach, cfa + 8)) return Step::odd;
     cfa = word_at(cfa);
   }
-  if (!within(cfa - 8, frame.sp + kLongestStep) || !reach_up(reach, cfa)) return false;
+  if (!within(cfa - 8, frame.sp + kLongestStep) || !reach_up(reach, cfa)) return Step::odd;
   std::uint64_t slot = 0;
   if (rule.bp == Bp::at_cfa || rule.bp == Bp::at_bp) {
     slot = (rule.bp == Bp::at_cfa ? cfa : frame.bp) + static_cast<std::uint64_t>(rule.bp_offset);
-    if (!within(slot, cfa)) return false;
+    if (!within(slot, cfa)) return Step::odd;
     frame.bp = word_at(slot);
   } else if (rule.bp == Bp::lost) {
     frame.bp = 0;
@@ -108,7 +121,7 @@ bool step(WalkedFrame& frame, std::uint32_t& place, Reach& reach) {
   frame.bp_slot = rule.cfa == Cfa::at_bp ? kOtherWords : slot;
   frame.ip = word_at(cfa - 8);
   frame.sp = cfa;
-  return frame.ip != 0;
+  return frame.ip != 0 ? Step::caller : Step::at_zero;
 }
 
 // True if the inner frame still leads to this one.
@@ -151,24 +164,82 @@ const WalkedFrame& follow(const Walk& walk, std::uint32_t kept, FoundFrames& fou
   return walk.known[at];
 }
 
+std::uint64_t bit(std::size_t index) {
+  return std::uint64_t{1} << index;
+}
+
 // Puts the new frames of this walk on top of the first `kept` known ones.
 void keep(Walk& walk, std::uint32_t kept, std::size_t fresh) {
   walk.count = 0;
   if (kept + fresh > Walk::kMost) return;
-  for (std::size_t i = 0; i < fresh; ++i) walk.known[kept + i] = walk.fresh[fresh - 1 - i];
+  if (fresh != 0) walk.known_uses_bp &= bit(kept) - 1;
+  for (std::size_t i = 0; i < fresh; ++i) {
+    walk.known[kept + i] = walk.fresh[fresh - 1 - i];
+    if ((walk.fresh_uses_bp & bit(fresh - 1 - i)) != 0) walk.known_uses_bp |= bit(kept + i);
+  }
   walk.count = static_cast<std::uint32_t>(kept + fresh);
+}
+
+// Writes the words that led from frame to frame, in the order in which a walk reads them.
+class WordList {
+ public:
+  WordList(ReadWord* words, std::uint64_t base) : words_(words), base_(base) {}
+  void add_return_address(std::uint64_t slot, std::uint64_t address, bool is_shown) {
+    words_[count_++] = {address, place_of(slot), false, is_shown};
+  }
+  // Adds the word with the bp of the known frame `at`: the inner frame nearest to it, or itself, read that
+  // word.
+  void add_bp_of(const Walk& walk, std::size_t at) {
+    while (at < walk.count && walk.known[at].bp_slot == 0) ++at;
+    if (at == walk.count || walk.known[at].bp_slot == last_bp_slot_) return; // it is in the list
+    last_bp_slot_ = walk.known[at].bp_slot;
+    words_[count_++] = {walk.known[at].bp - base_, place_of(last_bp_slot_), true, false};
+  }
+  std::size_t count() const { return count_; }
+
+ private:
+  std::uint32_t place_of(std::uint64_t slot) const { return static_cast<std::uint32_t>((slot - base_) / 8); }
+
+  ReadWord* words_;
+  std::uint64_t base_;
+  std::size_t count_ = 0;
+  std::uint64_t last_bp_slot_ = 0;
+};
+
+bool read_other_words(const Walk& walk) {
+  for (std::size_t i = 0; i < walk.count; ++i)
+    if (walk.known[i].bp_slot == kOtherWords) return true;
+  return false;
+}
+
+// Makes the chain of this walk known. `walk.known` has its frames. `last` is the frame at which it ended, if
+// that frame is outside of them; null: there is none.
+void remember_chain(const Walk& walk, std::uint64_t base, const WalkedFrame* last, const ChainKind& kind) {
+  static_assert(kMostReadWords >= 2 * (Walk::kMost + 1));
+  if (walk.count == 0 || read_other_words(walk)) return;
+  ReadWord* const words = begin_chain();
+  if (words == nullptr) return; // the next walk adds it
+  WordList list(words, base);
+  for (std::size_t i = walk.count; i-- > 0;) {
+    const WalkedFrame& frame = walk.known[i];
+    list.add_return_address(frame.sp - 8, frame.ip, !kind.skip.holds(frame.ip) && !kind.stop.holds(frame.ip));
+    if ((i > 0 || last != nullptr) && (walk.known_uses_bp & bit(i)) != 0) list.add_bp_of(walk, i);
+  }
+  if (last != nullptr) list.add_return_address(last->sp - 8, last->ip, false);
+  end_chain(list.count(), kind);
 }
 
 } // namespace
 
 bool open_unwinder() {
-  return modules_can_be_found() && open_frame_rules();
+  return modules_can_be_found() && open_frame_rules() && open_known_chains();
 }
 
 void code_was_unloaded() {
   if (!frame_rules_are_open() || !some_module_is_gone()) return;
   __atomic_fetch_add(&unloads, 1u, __ATOMIC_RELAXED);
   forget_frame_rules();
+  forget_known_chains();
 }
 
 __attribute__((noinline)) std::size_t unwind(std::uint64_t* out, std::size_t capacity, const Range& skip,
@@ -178,8 +249,11 @@ __attribute__((noinline)) std::size_t unwind(std::uint64_t* out, std::size_t cap
   Reach& reach = walk.reach;
   // This function keeps a frame pointer, so the ABI defines where its own frame is.
   const auto own = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
-  WalkedFrame frame{word_at(own + 8), own + 16, word_at(own), kOtherWords};
   if (own - reach.low >= reach.high - reach.low) reach_down(reach, own);
+  const ChainKind kind{skip, stop, capacity};
+  const std::size_t known = known_chain(own, reach.high, kind, out);
+  if (known != kNotKnown) return known;
+  WalkedFrame frame{word_at(own + 8), own + 16, word_at(own), own};
   if (const std::uint32_t now = __atomic_load_n(&unloads, __ATOMIC_RELAXED); now != walk.unloads) {
     walk.unloads = now;
     walk.count = 0;
@@ -190,20 +264,34 @@ __attribute__((noinline)) std::size_t unwind(std::uint64_t* out, std::size_t cap
   std::uint32_t below = walk.count; // known frames that the walk may still reach
   std::uint32_t kept = 0;           // known frames, from the first that the walk reached
   bool as_before = true;
+  bool ended = false; // by the words of the stack alone
+  const WalkedFrame* last = nullptr;
   std::uint32_t place = 0;
-  for (std::size_t left = capacity + kOwn; left > 0 && !found.full(); --left) {
+  walk.fresh_uses_bp = 0;
+  for (std::size_t left = capacity + kOwn; left > 0 && !ended; --left) {
+    bool in_fresh = false;
     if (kept != 0) {
       as_before = false; // the walk goes on after the last known frame
     } else if (kept = known_from(walk, below, frame); kept != 0) {
       frame = follow(walk, kept, found, stop, as_before);
     } else if (fresh++ < Walk::kMost) {
       walk.fresh[fresh - 1] = frame;
+      in_fresh = true;
     }
-    if (stop.holds(frame.ip)) break;
+    ended = stop.holds(frame.ip);
+    if (ended) break;
     found.add(frame.ip);
-    if (!step(frame, place, reach) || stop.holds(frame.ip)) break;
+    ended = found.full();
+    if (ended) break;
+    bool uses_bp = false;
+    const Step stepped = step(frame, place, reach, &uses_bp);
+    if (in_fresh && uses_bp) walk.fresh_uses_bp |= bit(fresh - 1);
+    if (stepped == Step::odd) break;
+    ended = stepped != Step::caller || stop.holds(frame.ip);
+    if (ended && stepped != Step::outmost) last = &frame;
   }
   keep(walk, as_before ? kept : 0, as_before ? fresh : Walk::kMost + 1);
+  if (ended) remember_chain(walk, own, last, kind);
   return found.count;
 }
 
@@ -212,11 +300,12 @@ bool unwinder_may_allocate() {
 }
 
 std::uint64_t unwinder_bytes() {
-  return frame_rules_bytes();
+  return frame_rules_bytes() + known_chains_bytes();
 }
 
 void drop_unwind_caches() {
   drop_frame_rules();
+  drop_known_chains();
 }
 
 } // namespace memtrace::record

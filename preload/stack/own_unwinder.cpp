@@ -229,6 +229,50 @@ void remember_chain(const Walk& walk, std::uint64_t base, const WalkedFrame* las
   end_chain(list.count(), kind);
 }
 
+// Walks from the frame whose words begin at `own`, and makes its chain known.
+std::size_t walk_by_rules(Walk& walk, std::uint64_t own, const ChainKind& kind, std::uint64_t* out) {
+  WalkedFrame frame{word_at(own + 8), own + 16, word_at(own), own};
+  if (const std::uint32_t now = __atomic_load_n(&unloads, __ATOMIC_RELAXED); now != walk.unloads) {
+    walk.unloads = now;
+    walk.count = 0;
+  }
+  FoundFrames found{out, kind.capacity, kind.skip};
+  constexpr std::size_t kOwn = 16;  // most frames in `skip`
+  std::size_t fresh = 0;            // frames inside the first known one
+  std::uint32_t below = walk.count; // known frames that the walk may still reach
+  std::uint32_t kept = 0;           // known frames, from the first that the walk reached
+  bool as_before = true;
+  bool ended = false;                // by the words of the stack, so they lead there again
+  const WalkedFrame* last = nullptr; // the frame at which it ended, if that is outside of the frames to keep
+  std::uint32_t place = 0;
+  walk.fresh_uses_bp = 0;
+  for (std::size_t left = kind.capacity + kOwn; left > 0 && !ended; --left) {
+    bool in_fresh = false;
+    if (kept != 0) {
+      as_before = false; // the walk goes on after the last known frame
+    } else if (kept = known_from(walk, below, frame); kept != 0) {
+      frame = follow(walk, kept, found, kind.stop, as_before);
+    } else if (fresh++ < Walk::kMost) {
+      walk.fresh[fresh - 1] = frame;
+      in_fresh = true;
+    }
+    ended = kind.stop.holds(frame.ip);
+    if (ended) break;
+    found.add(frame.ip);
+    ended = found.full();
+    if (ended) break;
+    bool uses_bp = false;
+    const Step stepped = step(frame, place, walk.reach, &uses_bp);
+    if (in_fresh && uses_bp) walk.fresh_uses_bp |= bit(fresh - 1);
+    if (stepped == Step::odd) break;
+    ended = stepped != Step::caller || kind.stop.holds(frame.ip);
+    if (ended && stepped != Step::outmost) last = &frame;
+  }
+  keep(walk, as_before ? kept : 0, as_before ? fresh : Walk::kMost + 1);
+  if (ended) remember_chain(walk, own, last, kind);
+  return found.count;
+}
+
 } // namespace
 
 bool open_unwinder() {
@@ -252,47 +296,7 @@ __attribute__((noinline)) std::size_t unwind(std::uint64_t* out, std::size_t cap
   if (own - reach.low >= reach.high - reach.low) reach_down(reach, own);
   const ChainKind kind{skip, stop, capacity};
   const std::size_t known = known_chain(own, reach.high, kind, out);
-  if (known != kNotKnown) return known;
-  WalkedFrame frame{word_at(own + 8), own + 16, word_at(own), own};
-  if (const std::uint32_t now = __atomic_load_n(&unloads, __ATOMIC_RELAXED); now != walk.unloads) {
-    walk.unloads = now;
-    walk.count = 0;
-  }
-  FoundFrames found{out, capacity, skip};
-  constexpr std::size_t kOwn = 16;  // most frames in `skip`
-  std::size_t fresh = 0;            // frames inside the first known one
-  std::uint32_t below = walk.count; // known frames that the walk may still reach
-  std::uint32_t kept = 0;           // known frames, from the first that the walk reached
-  bool as_before = true;
-  bool ended = false; // by the words of the stack alone
-  const WalkedFrame* last = nullptr;
-  std::uint32_t place = 0;
-  walk.fresh_uses_bp = 0;
-  for (std::size_t left = capacity + kOwn; left > 0 && !ended; --left) {
-    bool in_fresh = false;
-    if (kept != 0) {
-      as_before = false; // the walk goes on after the last known frame
-    } else if (kept = known_from(walk, below, frame); kept != 0) {
-      frame = follow(walk, kept, found, stop, as_before);
-    } else if (fresh++ < Walk::kMost) {
-      walk.fresh[fresh - 1] = frame;
-      in_fresh = true;
-    }
-    ended = stop.holds(frame.ip);
-    if (ended) break;
-    found.add(frame.ip);
-    ended = found.full();
-    if (ended) break;
-    bool uses_bp = false;
-    const Step stepped = step(frame, place, reach, &uses_bp);
-    if (in_fresh && uses_bp) walk.fresh_uses_bp |= bit(fresh - 1);
-    if (stepped == Step::odd) break;
-    ended = stepped != Step::caller || stop.holds(frame.ip);
-    if (ended && stepped != Step::outmost) last = &frame;
-  }
-  keep(walk, as_before ? kept : 0, as_before ? fresh : Walk::kMost + 1);
-  if (ended) remember_chain(walk, own, last, kind);
-  return found.count;
+  return known != kNotKnown ? known : walk_by_rules(walk, own, kind, out);
 }
 
 bool unwinder_may_allocate() {

@@ -42,6 +42,9 @@ struct Root {
 constexpr std::uint32_t kNodes = 64 * 1024;       // 1 MiB, touched as they are used
 constexpr std::uint32_t kOtherValues = 32 * 1024; // 512 KiB
 constexpr std::uint32_t kMostOthers = kOtherValues / 4 * 3;
+// Each time that the room was used up, only half as many chains are added: those that recur are added all the
+// same. With every block of `import torch` recorded, half of the walks find a new chain.
+constexpr std::uint32_t kMostTimesFull = 6;
 constexpr std::size_t kRoots = 4; // with and without Python frames; tests have others
 
 constinit SpinLock chains_lock; // taken by writers
@@ -52,6 +55,8 @@ constinit Root roots[kRoots] = {};
 constinit ReadWord words_to_add[kMostReadWords] = {}; // not on the program's stack, which may be small
 constinit std::uint32_t end = 1;
 constinit std::uint32_t others_made = 0;
+constinit std::uint32_t times_full = 0;
+constinit std::uint32_t offered = 0; // chains
 // Odd while the chains are being forgotten. A reader that sees two different values read nodes of two times.
 constinit std::uint32_t generation = 0;
 
@@ -206,12 +211,18 @@ std::size_t known_chain(std::uint64_t base, std::uint64_t readable_end, const Ch
 }
 
 ReadWord* begin_chain() {
-  return chains_lock.try_lock() ? words_to_add : nullptr;
+  if (!chains_lock.try_lock()) return nullptr;
+  if (offered++ % (1u << times_full) == 0) return words_to_add;
+  chains_lock.unlock();
+  return nullptr;
 }
 
 void end_chain(std::size_t count, const ChainKind& kind) {
   if (fits(words_to_add, count)) {
-    if (end + count > kNodes || others_made >= kMostOthers) forget(false);
+    if (end + count > kNodes || others_made >= kMostOthers) {
+      forget(false);
+      if (times_full < kMostTimesFull) ++times_full;
+    }
     if (const Root* const root = root_of(kind); root != nullptr) {
       add_below(root->node, words_to_add, count);
     } else {

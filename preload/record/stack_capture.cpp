@@ -157,6 +157,14 @@ std::uint64_t stack_cache_bytes() {
 
 namespace {
 
+std::size_t native_walk(Thread& thread, std::size_t pythons) {
+  Scratch& scratch = thread.scratch;
+  if (pythons == 0) return unwind(scratch.native, kMaxNative, own, Range{}, 0, thread.walk);
+  const PythonFrame& caller = scratch.python[0];
+  const auto hint = reinterpret_cast<std::uint64_t>(caller.code) + static_cast<std::uint64_t>(caller.lasti);
+  return unwind(scratch.native, kMaxNative, own, interpreter, hint, thread.walk);
+}
+
 CapturedStack capture(bool native) {
   if (settings.stacks == Stacks::none || cache == nullptr) return {};
   Thread* const thread = this_thread();
@@ -167,8 +175,7 @@ CapturedStack capture(bool native) {
   const bool with_python = settings.stacks != Stacks::native;
   ModuleCalls& calls = scratch.calls;
   const std::size_t pythons = with_python ? python_walk(scratch.python, kMaxPython, &calls) : 0;
-  const std::size_t natives =
-      native ? unwind(scratch.native, kMaxNative, own, pythons != 0 ? interpreter : Range{}, thread->walk) : 0;
+  const std::size_t natives = native ? native_walk(*thread, pythons) : 0;
   if (pythons + natives == 0) return {};
   const CapturedStack call = forward_of(addresses, natives);
   const StackId forward = call.stack;

@@ -1,4 +1,4 @@
-// Purpose: the chains of frames that walks found, by the words of the stack that each walk read.
+// Purpose: the chains of frames that walks found, with the words of the stack that each walk read.
 // Runs: inside the program's malloc.
 #include "preload/stack/known_chains.h"
 
@@ -10,54 +10,46 @@
 namespace memtrace::record {
 namespace {
 
-// What follows a node for one value of its word: the next node, and whether the word is a shown return address.
-using Outcome = std::uint32_t;
-constexpr Outcome kShown = 1u << 31;
-constexpr Outcome kNextNode = kShown - 1; // 0: the chain ends
-
-// A word of the stack. Written once, before a link to it is published.
-struct Node {
-  std::uint64_t value; // the first value that a walk read
-  Outcome outcome;     // of that value
-  std::uint16_t place;
-  std::uint16_t is_address_of_stack;
+// In the arena, its words follow: first the values, then their places. First those of the return addresses
+// that are shown, then of the others, then the addresses of the stack. Written once, before the link to it.
+struct Chain {
+  std::uint32_t key;
+  std::uint32_t next; // in units of 8 bytes: the older chain of the bucket; 0: none
+  std::uint8_t kind;
+  std::uint8_t shown;
+  std::uint8_t hidden;
+  std::uint8_t relative;
+  std::uint32_t highest_place;
 };
-static_assert(sizeof(Node) == 16, "four nodes share a cache line");
+static_assert(sizeof(Chain) == 16);
 
-// Another value of a node's word. An entry is free while `node` is 0, which is written last.
-struct OtherValue {
-  std::uint64_t value;
-  std::uint32_t node;
-  Outcome outcome;
-};
-
-// The walks of one kind: with the same frames left out, the same end and the same capacity.
-struct Root {
+// The frames that a walk left out, its end and its capacity.
+struct Kind {
   std::uint64_t skip;
   std::uint64_t stop;
   std::size_t capacity;
-  std::uint32_t node; // 0: the entry is free
 };
 
-constexpr std::uint32_t kNodes = 64 * 1024;       // 1 MiB, touched as they are used
-constexpr std::uint32_t kOtherValues = 32 * 1024; // 512 KiB
-constexpr std::uint32_t kMostOthers = kOtherValues / 4 * 3;
+constexpr std::uint32_t kArenaWords = 128 * 1024; // 1 MiB, touched as it is used: some 2,500 chains
+constexpr std::uint32_t kBuckets = 4096;
+constexpr int kMostTried = 8; // chains of a bucket
 // Each time that the room was used up, only half as many chains are added: those that recur are added all the
-// same. With every block of `import torch` recorded, half of the walks find a new chain.
+// same.
 constexpr std::uint32_t kMostTimesFull = 6;
-constexpr std::size_t kRoots = 4; // with and without Python frames; tests have others
+constexpr std::size_t kKinds = 4; // with and without Python frames; tests have others
 
 constinit SpinLock chains_lock; // taken by writers
 REGISTER_LOCK(chains_lock, nullptr);
-constinit Node* nodes = nullptr;
-constinit OtherValue* others = nullptr;
-constinit Root roots[kRoots] = {};
+constinit std::uint64_t* arena = nullptr;
+constinit std::uint32_t buckets[kBuckets] = {}; // the newest chain of each
+constinit std::uint32_t seen[kBuckets] = {};    // hashes of chains that were walked by rules
+constinit Kind kinds[kKinds] = {};
+constinit std::uint32_t kinds_made = 0;
 constinit ReadWord words_to_add[kMostReadWords] = {}; // not on the program's stack, which may be small
 constinit std::uint32_t end = 1;
-constinit std::uint32_t others_made = 0;
 constinit std::uint32_t times_full = 0;
 constinit std::uint32_t offered = 0; // chains
-// Odd while the chains are being forgotten. A reader that sees two different values read nodes of two times.
+// Odd while the chains are being forgotten. A reader that sees two different values read chains of two times.
 constinit std::uint32_t generation = 0;
 
 template <class T>
@@ -69,177 +61,202 @@ void store(T& to, T value) {
   __atomic_store_n(&to, value, __ATOMIC_RELAXED);
 }
 
-std::uint32_t first_place(std::uint32_t node, std::uint64_t value) {
-  return static_cast<std::uint32_t>((value + node * 0xD6E8FEB86659FD93u) * 0x9E3779B97F4A7C15u >> 48) %
-         kOtherValues;
+std::uint64_t word_at(std::uint64_t address) {
+  return *reinterpret_cast<const std::uint64_t*>(address);
 }
 
-// Returns the entry of this value of the node's word, or the free entry for it.
-OtherValue& entry_of(std::uint32_t node, std::uint64_t value) {
-  for (std::uint32_t at = first_place(node, value);; at = (at + 1) % kOtherValues) {
-    OtherValue& entry = others[at];
-    const std::uint32_t of = __atomic_load_n(&entry.node, __ATOMIC_ACQUIRE);
-    if (of == 0 || (of == node && load(entry.value) == value)) return entry;
+std::uint32_t mixed(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+  const std::uint64_t sum = a * 0x9E3779B97F4A7C15u + b * 0xD6E8FEB86659FD93u + c * 0xBF58476D1CE4E5B9u;
+  return static_cast<std::uint32_t>((sum ^ sum >> 29) * 0x94D049BB133111EBu >> 32);
+}
+
+std::uint32_t key_of(const WalkStart& start) {
+  return mixed(word_at(start.base + 8), start.base, start.hint);
+}
+
+// Returns the number of this kind of walk; kKinds: it has none yet.
+std::uint32_t kind_of(const WalkStart& start) {
+  const std::uint32_t made = __atomic_load_n(&kinds_made, __ATOMIC_ACQUIRE);
+  for (std::uint32_t i = 0; i < made; ++i)
+    if (kinds[i].skip == start.skip.start && kinds[i].stop == start.stop.start &&
+        kinds[i].capacity == start.capacity)
+      return i;
+  return kKinds;
+}
+
+// Returns the number of this kind of walk; kKinds: there is no room for one more. The caller holds the lock.
+std::uint32_t kind_to_add(const WalkStart& start) {
+  const std::uint32_t known = kind_of(start);
+  if (known != kKinds || kinds_made == kKinds) return known;
+  kinds[kinds_made] = {start.skip.start, start.stop.start, start.capacity};
+  __atomic_store_n(&kinds_made, kinds_made + 1, __ATOMIC_RELEASE);
+  return kinds_made - 1;
+}
+
+// The words of a chain in the arena. While the chain is read, another may be written there: each value is
+// checked before use, and the generation afterwards.
+struct Words {
+  const std::uint64_t* values;
+  const std::uint16_t* places;
+};
+
+Words words_of(const Chain& chain, std::size_t count) {
+  const auto* const values = reinterpret_cast<const std::uint64_t*>(&chain + 1);
+  return {values, reinterpret_cast<const std::uint16_t*>(values + count)};
+}
+
+// True if the words `from` up to `to` of the chain are on the stack, less `relative_to`. Compares eight before
+// it branches, so that their reads overlap.
+bool are_there(const Words& words, std::size_t from, std::size_t to, const WalkStart& start,
+               std::uint64_t last_place, std::uint64_t relative_to) {
+  for (std::size_t i = from; i < to;) {
+    std::uint64_t different = 0;
+    for (const std::size_t until = to - i < 8 ? to : i + 8; i < until; ++i) {
+      const std::uint64_t place = load(words.places[i]);
+      const std::uint64_t address = start.base + (place < last_place ? place : last_place) * 8;
+      different |= (word_at(address) - relative_to) ^ load(words.values[i]);
+    }
+    if (different != 0) return false;
   }
+  return true;
 }
 
-// Returns the outcome for this value of the node's word. Clears `*is_known` if no walk read it there.
-Outcome outcome_of(std::uint32_t at, std::uint64_t value, bool* is_known) {
-  const Node& node = nodes[at];
-  if (load(node.value) == value) [[likely]]
-    return load(node.outcome);
-  const OtherValue& entry = entry_of(at, value);
-  if (__atomic_load_n(&entry.node, __ATOMIC_ACQUIRE) != at) *is_known = false;
-  return load(entry.outcome);
-}
-
-const Root* root_of(const ChainKind& kind) {
-  for (const Root& root : roots)
-    if (__atomic_load_n(&root.node, __ATOMIC_ACQUIRE) != 0 && root.skip == kind.skip.start &&
-        root.stop == kind.stop.start && root.capacity == kind.capacity)
-      return &root;
-  return nullptr;
+// True if the chain is that of the words on the stack.
+bool matches(const Chain& chain, const WalkStart& start) {
+  const std::size_t shown = load(chain.shown);
+  const std::size_t addresses = shown + load(chain.hidden);
+  const std::size_t count = addresses + load(chain.relative);
+  const std::uint64_t last_place = (start.readable_end - start.base) / 8 - 1;
+  if (load(chain.highest_place) > last_place || count > kMostReadWords) return false;
+  const Words words = words_of(chain, count);
+  return are_there(words, 0, addresses, start, last_place, 0) &&
+         are_there(words, addresses, count, start, last_place, start.base);
 }
 
 // The caller holds the lock.
 void forget(bool and_pages) {
   __atomic_store_n(&generation, generation + 1, __ATOMIC_RELAXED);
   __atomic_thread_fence(__ATOMIC_RELEASE);
-  for (Root& root : roots) store(root.node, 0u);
-  if (and_pages) {
-    os::advise(others, kOtherValues * sizeof(OtherValue), MADV_DONTNEED);
-    os::advise(nodes, kNodes * sizeof(Node), MADV_DONTNEED);
-  } else if (others_made != 0) {
-    for (std::uint32_t i = 0; i < kOtherValues; ++i) // read first, so that unused pages stay untouched
-      if (load(others[i].node) != 0) store(others[i].node, 0u);
-  }
+  for (std::uint32_t& bucket : buckets)
+    if (load(bucket) != 0) store(bucket, 0u);
+  if (and_pages) os::advise(arena, kArenaWords * sizeof(std::uint64_t), MADV_DONTNEED);
   end = 1;
-  others_made = 0;
   __atomic_store_n(&generation, generation + 1, __ATOMIC_RELEASE);
 }
 
-Outcome outcome_of(const ReadWord& word, std::uint32_t next) {
-  return next | (word.is_shown ? kShown : 0);
+// Returns the words of the arena that a chain of `count` words takes.
+std::uint32_t room_for(std::size_t count) {
+  return static_cast<std::uint32_t>(sizeof(Chain) / 8 + count + (count + 3) / 4);
 }
 
-// Writes nodes for these words. Returns the first. The caller holds the lock, and there is room.
-std::uint32_t write_nodes(const ReadWord* words, std::size_t count) {
-  const std::uint32_t first = end;
-  for (std::size_t i = 0; i < count; ++i, ++end) {
-    Node& node = nodes[end];
-    store(node.value, words[i].value);
-    store(node.outcome, outcome_of(words[i], i + 1 < count ? end + 1 : 0));
-    store(node.place, static_cast<std::uint16_t>(words[i].place));
-    store(node.is_address_of_stack, std::uint16_t{words[i].is_address_of_stack});
-  }
-  return first;
+enum class Group : std::uint8_t { shown, hidden, relative };
+
+Group group_of(const ReadWord& word) {
+  if (word.is_address_of_stack) return Group::relative;
+  return word.is_shown ? Group::shown : Group::hidden;
 }
 
-void add_root(const ReadWord* words, std::size_t count, const ChainKind& kind) {
-  for (Root& root : roots) {
-    if (root.node != 0) continue;
-    root.skip = kind.skip.start;
-    root.stop = kind.stop.start;
-    root.capacity = kind.capacity;
-    __atomic_store_n(&root.node, write_nodes(words, count), __ATOMIC_RELEASE);
-    return;
-  }
-}
-
-// Adds the words below the node `at`, which the first of them is the word of. The caller holds the lock.
-void add_below(std::uint32_t at, const ReadWord* words, std::size_t count) {
+// Writes the words of one group after the first `at`. Returns the end of the group.
+std::size_t write_group(const Words& to, std::size_t at, std::size_t count, Group group) {
   for (std::size_t i = 0; i < count; ++i) {
-    const Node& node = nodes[at];
-    // Equal words before this one led to another place: the unwind tables changed in between.
-    if (at == 0 || node.place != words[i].place ||
-        node.is_address_of_stack != std::uint16_t{words[i].is_address_of_stack})
-      return;
-    bool is_known = true;
-    const Outcome outcome = outcome_of(at, words[i].value, &is_known);
-    if (!is_known) {
-      const std::uint32_t next = i + 1 < count ? write_nodes(words + i + 1, count - i - 1) : 0;
-      OtherValue& entry = entry_of(at, words[i].value);
-      store(entry.value, words[i].value);
-      store(entry.outcome, outcome_of(words[i], next));
-      __atomic_store_n(&entry.node, at, __ATOMIC_RELEASE);
-      ++others_made;
-      return;
-    }
-    at = outcome & kNextNode;
+    const ReadWord& word = words_to_add[i];
+    if (group_of(word) != group) continue;
+    store(const_cast<std::uint64_t&>(to.values[at]), word.value);
+    store(const_cast<std::uint16_t&>(to.places[at++]), static_cast<std::uint16_t>(word.place));
   }
+  return at;
 }
 
-bool fits(const ReadWord* words, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i)
-    if (words[i].place > 0xFFFF) return false;
-  return count != 0;
+// The caller holds the lock, and there is room.
+void write_chain(const WalkStart& start, std::uint32_t kind, std::size_t count, std::uint32_t highest_place) {
+  Chain& chain = *reinterpret_cast<Chain*>(arena + end);
+  const Words words = words_of(chain, count);
+  const std::size_t shown = write_group(words, 0, count, Group::shown);
+  const std::size_t addresses = write_group(words, shown, count, Group::hidden);
+  write_group(words, addresses, count, Group::relative);
+  const std::uint32_t key = key_of(start);
+  std::uint32_t& bucket = buckets[key % kBuckets];
+  store(chain.key, key);
+  store(chain.next, bucket);
+  store(chain.kind, static_cast<std::uint8_t>(kind));
+  store(chain.shown, static_cast<std::uint8_t>(shown));
+  store(chain.hidden, static_cast<std::uint8_t>(addresses - shown));
+  store(chain.relative, static_cast<std::uint8_t>(count - addresses));
+  store(chain.highest_place, highest_place);
+  __atomic_store_n(&bucket, end, __ATOMIC_RELEASE);
+  end += room_for(count);
 }
 
 } // namespace
 
 bool open_known_chains() {
-  nodes = static_cast<Node*>(os::map_private(kNodes * sizeof(Node)));
-  others = static_cast<OtherValue*>(os::map_private(kOtherValues * sizeof(OtherValue)));
-  return nodes != nullptr && others != nullptr;
+  arena = static_cast<std::uint64_t*>(os::map_private(kArenaWords * sizeof(std::uint64_t)));
+  return arena != nullptr;
 }
 
 std::uint64_t known_chains_bytes() {
-  return nodes == nullptr ? 0 : end * sizeof(Node) + (others_made != 0 ? kOtherValues * sizeof(OtherValue) : 0);
+  return end * sizeof(std::uint64_t) + sizeof(buckets) + sizeof(seen);
 }
 
-std::size_t known_chain(std::uint64_t base, std::uint64_t readable_end, const ChainKind& kind,
-                        std::uint64_t* out) {
+std::size_t known_chain(const WalkStart& start, std::uint64_t* out) {
   const std::uint32_t before = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
-  const Root* const root = root_of(kind);
-  if (root == nullptr || before % 2 != 0) return kNotKnown;
-  std::uint32_t at = load(root->node);
-  if (at == 0) return kNotKnown;
-  std::size_t count = 0;
-  bool is_known = true;
-  for (std::size_t left = kMostReadWords; at != 0 && left > 0; --left) {
-    const Node& node = nodes[at];
-    const std::uint64_t address = base + std::uint64_t{load(node.place)} * 8;
-    if (address + 8 > readable_end) return kNotKnown;
-    const std::uint64_t word = *reinterpret_cast<const std::uint64_t*>(address);
-    const Outcome outcome = outcome_of(at, load(node.is_address_of_stack) != 0 ? word - base : word, &is_known);
-    if (!is_known) return kNotKnown;
-    if ((outcome & kShown) != 0 && count < kind.capacity) out[count++] = word;
-    at = outcome & kNextNode;
+  const std::uint32_t kind = kind_of(start);
+  const std::uint32_t key = key_of(start);
+  std::uint32_t at = __atomic_load_n(&buckets[key % kBuckets], __ATOMIC_ACQUIRE);
+  for (int tried = 0; at != 0 && tried < kMostTried; ++tried) {
+    const Chain& chain = *reinterpret_cast<const Chain*>(arena + at);
+    if (load(chain.key) == key && load(chain.kind) == kind && matches(chain, start)) {
+      const std::size_t shown = load(chain.shown);
+      const auto* const values = reinterpret_cast<const std::uint64_t*>(&chain + 1);
+      if (shown > start.capacity) return kNotKnown;
+      for (std::size_t i = 0; i < shown; ++i) out[i] = load(values[i]);
+      __atomic_thread_fence(__ATOMIC_ACQUIRE);
+      return before % 2 == 0 && load(generation) == before ? shown : kNotKnown;
+    }
+    at = load(chain.next);
+    if (at >= kArenaWords - room_for(kMostReadWords)) break; // read while it was written
   }
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
-  return at == 0 && load(generation) == before ? count : kNotKnown;
+  return kNotKnown;
 }
 
-ReadWord* begin_chain() {
+ReadWord* begin_chain(const WalkStart& start, const std::uint64_t* frames, std::size_t count) {
+  std::uint64_t sum = start.hint;
+  for (std::size_t i = 0; i < count; ++i) sum = (sum ^ frames[i]) * 0xD6E8FEB86659FD93u;
+  const std::uint32_t hash = mixed(sum, start.base, start.hint) | 1;
+  std::uint32_t& last = seen[hash / 2 % kBuckets];
+  if (load(last) != hash) { // most chains of an import never come again
+    store(last, hash);
+    return nullptr;
+  }
   if (!chains_lock.try_lock()) return nullptr;
   if (offered++ % (1u << times_full) == 0) return words_to_add;
   chains_lock.unlock();
   return nullptr;
 }
 
-void end_chain(std::size_t count, const ChainKind& kind) {
-  if (fits(words_to_add, count)) {
-    if (end + count > kNodes || others_made >= kMostOthers) {
+void end_chain(const WalkStart& start, std::size_t count) {
+  std::uint32_t highest = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    highest = words_to_add[i].place > highest ? words_to_add[i].place : highest;
+  const std::uint32_t kind = kind_to_add(start);
+  if (count != 0 && highest <= 0xFFFF && kind != kKinds) {
+    if (end + room_for(kMostReadWords) > kArenaWords) {
       forget(false);
       if (times_full < kMostTimesFull) ++times_full;
     }
-    if (const Root* const root = root_of(kind); root != nullptr) {
-      add_below(root->node, words_to_add, count);
-    } else {
-      add_root(words_to_add, count, kind);
-    }
+    write_chain(start, kind, count, highest);
   }
   chains_lock.unlock();
 }
 
 void forget_known_chains() {
   const Locked locked(chains_lock);
-  if (locked && nodes != nullptr && others != nullptr) forget(false);
+  if (locked && arena != nullptr) forget(false);
 }
 
 void drop_known_chains() {
   const Locked locked(chains_lock);
-  if (locked && nodes != nullptr && others != nullptr) forget(true);
+  if (locked && arena != nullptr) forget(true);
 }
 
 } // namespace memtrace::record

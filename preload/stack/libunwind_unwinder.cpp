@@ -175,7 +175,7 @@ void code_was_unloaded() {
 }
 
 __attribute__((noinline)) std::size_t unwind(std::uint64_t* out, std::size_t capacity, const Range& skip,
-                                             const Range& stop, UnwindMemory& memory) {
+                                             const Range& stop, std::uint64_t /*hint*/, UnwindMemory& memory) {
   if (!opened || !shared_memory_is_sound()) return 0;
   auto& walk = *reinterpret_cast<LibunwindWalk*>(memory.opaque);
   WalkedAddresses found{out, capacity, skip, stop};

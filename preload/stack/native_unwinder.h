@@ -35,9 +35,10 @@ void code_was_unloaded();
 
 // Writes return addresses, innermost first, without those in `skip`, up to the first in `stop`. Returns their
 // number. If a signal interrupted a frame, writes its address plus 1: callers take each address as one after a
-// call, and subtract 1. `memory` belongs to the calling thread, which is not in another walk.
+// call, and subtract 1. `hint` is any value that often differs where stacks differ. `memory` belongs to the
+// calling thread, which is not in another walk.
 std::size_t unwind(std::uint64_t* out, std::size_t capacity, const Range& skip, const Range& stop,
-                   UnwindMemory& memory);
+                   std::uint64_t hint, UnwindMemory& memory);
 
 // True if the calling thread is in a walk, and the back end may allocate there. Such a block is not the
 // program's.

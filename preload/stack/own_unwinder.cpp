@@ -214,29 +214,31 @@ bool read_other_words(const Walk& walk) {
 
 // Makes the chain of this walk known. `walk.known` has its frames. `last` is the frame at which it ended, if
 // that frame is outside of them; null: there is none.
-void remember_chain(const Walk& walk, std::uint64_t base, const WalkedFrame* last, const ChainKind& kind) {
+void remember_chain(const Walk& walk, const WalkStart& start, const FoundFrames& found,
+                    const WalkedFrame* last) {
   static_assert(kMostReadWords >= 2 * (Walk::kMost + 1));
   if (walk.count == 0 || read_other_words(walk)) return;
-  ReadWord* const words = begin_chain();
+  ReadWord* const words = begin_chain(start, found.out, found.count);
   if (words == nullptr) return; // the next walk adds it
-  WordList list(words, base);
+  WordList list(words, start.base);
   for (std::size_t i = walk.count; i-- > 0;) {
     const WalkedFrame& frame = walk.known[i];
-    list.add_return_address(frame.sp - 8, frame.ip, !kind.skip.holds(frame.ip) && !kind.stop.holds(frame.ip));
+    list.add_return_address(frame.sp - 8, frame.ip, !start.skip.holds(frame.ip) && !start.stop.holds(frame.ip));
     if ((i > 0 || last != nullptr) && (walk.known_uses_bp & bit(i)) != 0) list.add_bp_of(walk, i);
   }
   if (last != nullptr) list.add_return_address(last->sp - 8, last->ip, false);
-  end_chain(list.count(), kind);
+  end_chain(start, list.count());
 }
 
-// Walks from the frame whose words begin at `own`, and makes its chain known.
-std::size_t walk_by_rules(Walk& walk, std::uint64_t own, const ChainKind& kind, std::uint64_t* out) {
+// Walks from the frame whose words begin at `start.base`, and makes its chain known.
+std::size_t walk_by_rules(Walk& walk, const WalkStart& start, std::uint64_t* out) {
+  const std::uint64_t own = start.base;
   WalkedFrame frame{word_at(own + 8), own + 16, word_at(own), own};
   if (const std::uint32_t now = __atomic_load_n(&unloads, __ATOMIC_RELAXED); now != walk.unloads) {
     walk.unloads = now;
     walk.count = 0;
   }
-  FoundFrames found{out, kind.capacity, kind.skip};
+  FoundFrames found{out, start.capacity, start.skip};
   constexpr std::size_t kOwn = 16;  // most frames in `skip`
   std::size_t fresh = 0;            // frames inside the first known one
   std::uint32_t below = walk.count; // known frames that the walk may still reach
@@ -246,17 +248,17 @@ std::size_t walk_by_rules(Walk& walk, std::uint64_t own, const ChainKind& kind, 
   const WalkedFrame* last = nullptr; // the frame at which it ended, if that is outside of the frames to keep
   std::uint32_t place = 0;
   walk.fresh_uses_bp = 0;
-  for (std::size_t left = kind.capacity + kOwn; left > 0 && !ended; --left) {
+  for (std::size_t left = start.capacity + kOwn; left > 0 && !ended; --left) {
     bool in_fresh = false;
     if (kept != 0) {
       as_before = false; // the walk goes on after the last known frame
     } else if (kept = known_from(walk, below, frame); kept != 0) {
-      frame = follow(walk, kept, found, kind.stop, as_before);
+      frame = follow(walk, kept, found, start.stop, as_before);
     } else if (fresh++ < Walk::kMost) {
       walk.fresh[fresh - 1] = frame;
       in_fresh = true;
     }
-    ended = kind.stop.holds(frame.ip);
+    ended = start.stop.holds(frame.ip);
     if (ended) break;
     found.add(frame.ip);
     ended = found.full();
@@ -265,11 +267,11 @@ std::size_t walk_by_rules(Walk& walk, std::uint64_t own, const ChainKind& kind, 
     const Step stepped = step(frame, place, walk.reach, &uses_bp);
     if (in_fresh && uses_bp) walk.fresh_uses_bp |= bit(fresh - 1);
     if (stepped == Step::odd) break;
-    ended = stepped != Step::caller || kind.stop.holds(frame.ip);
+    ended = stepped != Step::caller || start.stop.holds(frame.ip);
     if (ended && stepped != Step::outmost) last = &frame;
   }
   keep(walk, as_before ? kept : 0, as_before ? fresh : Walk::kMost + 1);
-  if (ended) remember_chain(walk, own, last, kind);
+  if (ended) remember_chain(walk, start, found, last);
   return found.count;
 }
 
@@ -287,16 +289,16 @@ void code_was_unloaded() {
 }
 
 __attribute__((noinline)) std::size_t unwind(std::uint64_t* out, std::size_t capacity, const Range& skip,
-                                             const Range& stop, UnwindMemory& memory) {
+                                             const Range& stop, std::uint64_t hint, UnwindMemory& memory) {
   if (!frame_rules_are_open()) return 0;
   Walk& walk = *reinterpret_cast<Walk*>(memory.opaque);
   Reach& reach = walk.reach;
   // This function keeps a frame pointer, so the ABI defines where its own frame is.
   const auto own = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
   if (own - reach.low >= reach.high - reach.low) reach_down(reach, own);
-  const ChainKind kind{skip, stop, capacity};
-  const std::size_t known = known_chain(own, reach.high, kind, out);
-  return known != kNotKnown ? known : walk_by_rules(walk, own, kind, out);
+  const WalkStart start{skip, stop, capacity, own, reach.high, hint};
+  const std::size_t known = known_chain(start, out);
+  return known != kNotKnown ? known : walk_by_rules(walk, start, out);
 }
 
 bool unwinder_may_allocate() {

@@ -28,8 +28,11 @@ constexpr std::uint64_t kShare = 1000;
 constexpr std::uint64_t kEarlyShare = 50;
 constexpr std::uint64_t kEarlyNs = 10'000'000'000;
 constexpr std::uint64_t kUntilTakingNs = 20'000'000; // a background thread that writes to disk comes too late
-constexpr std::uint64_t kBetweenNs = 2'000'000;      // between two looks at RSS, which take 5 us each
-constexpr std::uint64_t kPatienceNs = 400'000'000;   // at a peak, which may end
+// Between two looks at RSS, which take up to 30 us each. If `live` was as high at a look before, the step
+// repeats. Its looks each 2 ms took 0.5 % of the CPU of small steps.
+constexpr std::uint64_t kBetweenNs = 2'000'000;
+constexpr std::uint64_t kSteadyBetweenNs = 40'000'000;
+constexpr std::uint64_t kPatienceNs = 400'000'000; // at a peak, which may end
 constexpr std::uint64_t kLongPatienceNs = 500'000'000;
 constexpr std::uint64_t kLostNs = 1'000'000'000; // a handler's jump took the thread out of its query
 // RSS is a new peak if it is 1 part higher than the highest. If the last ledger was more recent, the part is
@@ -48,9 +51,10 @@ constinit std::uint64_t stood = 0;
 constinit bool standing = false;
 constinit std::uint64_t called = 0;
 constinit std::uint64_t looked = 0;
-constinit std::int64_t lowest = 0;   // lowest `live` since then, at large deaths
-constinit std::uint64_t highest = 0; // highest RSS of a ledger
-constinit std::uint64_t taken = 0;   // time of the last ledger
+constinit std::int64_t lowest = 0;       // lowest `live` since then, at large deaths
+constinit std::uint64_t highest = 0;     // highest RSS of a ledger
+constinit std::int64_t highest_live = 0; // at those looks
+constinit std::uint64_t taken = 0;       // time of the last ledger
 constinit std::uint64_t last_cost = 0;
 constinit AllocatorAnswer answer{};
 
@@ -139,9 +143,12 @@ void stand(Call why) {
   count_pause(os::monotonic_ns() - paused);
 }
 
-// True if RSS is a new peak. Reads RSS at most every 2 ms.
+// True if RSS is a new peak. Reads RSS at most every kBetweenNs.
 bool is_new_peak(std::uint64_t time) {
-  if (time - __atomic_load_n(&looked, __ATOMIC_RELAXED) < kBetweenNs) return false;
+  const std::int64_t level = host_level(), before = __atomic_load_n(&highest_live, __ATOMIC_RELAXED);
+  const bool rises = level > before + before / kRise;
+  if (time - __atomic_load_n(&looked, __ATOMIC_RELAXED) < (rises ? kBetweenNs : kSteadyBetweenNs)) return false;
+  if (rises) __atomic_store_n(&highest_live, level, __ATOMIC_RELAXED);
   __atomic_store_n(&looked, time, __ATOMIC_RELAXED);
   const std::uint64_t last = __atomic_load_n(&highest, __ATOMIC_RELAXED);
   return resident_now() > last + last / new_part(time);
@@ -210,10 +217,11 @@ bool a_thread_stands() {
   return __atomic_load_n(&standing, __ATOMIC_RELAXED);
 }
 
-bool answer_timed_out(bool at_peak) {
+bool answer_timed_out(bool (*is_at_peak)()) {
   const std::uint64_t since = os::monotonic_ns() - called;
   if (since > kLostNs && change(Call::asking, Call::none)) return true;
-  return since > (at_peak ? kPatienceNs : kLongPatienceNs) && change(Call::wanted, Call::taking);
+  const bool is_over = since > kLongPatienceNs || (since > kPatienceNs && is_at_peak());
+  return is_over && change(Call::wanted, Call::taking);
 }
 
 bool take_unanswered() {
@@ -224,7 +232,7 @@ const AllocatorAnswer& last_answer() {
   return answer;
 }
 
-void ledger_was_taken(std::uint64_t resident, std::int64_t highest_live, std::uint64_t cost) {
+void ledger_was_taken(std::uint64_t resident, std::int64_t most_live, std::uint64_t cost) {
   if (__atomic_exchange_n(&standing, false, __ATOMIC_ACQ_REL)) {
     const std::uint64_t longest = longest_ledger_pause();
     __atomic_fetch_add(&stood, cost < longest ? cost : longest, __ATOMIC_RELAXED);
@@ -233,7 +241,7 @@ void ledger_was_taken(std::uint64_t resident, std::int64_t highest_live, std::ui
   __atomic_store_n(&last_cost, cost, __ATOMIC_RELAXED);
   answer.moving = 0;
   if (resident > highest) __atomic_store_n(&highest, resident, __ATOMIC_RELAXED);
-  __atomic_store_n(&ledger_brink, highest_live - highest_live / 8, __ATOMIC_RELAXED);
+  __atomic_store_n(&ledger_brink, most_live - most_live / 8, __ATOMIC_RELAXED);
   __atomic_store_n(&ledger_call, number(Call::none), __ATOMIC_RELEASE);
   os::futex_wake(&ledger_call);
 }
@@ -247,7 +255,7 @@ void forget_ledger_moments(bool raw) {
   ledger_call = number(Call::none);
   ledger_brink = 0;
   began = stood = called = looked = highest = taken = last_cost = 0;
-  lowest = 0;
+  lowest = highest_live = 0;
   standing = false;
   answer = {};
 }

@@ -63,14 +63,15 @@ void call_for_ledger();
 bool ledger_is_answered();
 // True if a thread of the program is paused until the ledger is taken.
 bool a_thread_stands();
-// True if no thread answered for a while: the caller takes the ledger with the previous answer.
-bool answer_timed_out(bool at_peak);
+// True if no thread answered for a while: the caller takes the ledger with the previous answer. At a peak the
+// while is shorter; `is_at_peak` is called only if that decides.
+bool answer_timed_out(bool (*is_at_peak)());
 // True if no thread is answering: the caller takes the ledger now, with the previous answer.
 bool take_unanswered();
 const AllocatorAnswer& last_answer();
-// Ends the pause of the thread. `resident`: RSS of the ledger; 0: there is none. `highest_live`: the highest
+// Ends the pause of the thread. `resident`: RSS of the ledger; 0: there is none. `most_live`: the highest
 // `live`. `cost`: the CPU time for which the thread was paused.
-void ledger_was_taken(std::uint64_t resident, std::int64_t highest_live, std::uint64_t cost);
+void ledger_was_taken(std::uint64_t resident, std::int64_t most_live, std::uint64_t cost);
 // Returns how long threads of the program were paused so far, in ns. It counts the CPU time of the ledgers, not
 // delays by other processes.
 std::uint64_t stood_so_far();

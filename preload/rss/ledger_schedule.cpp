@@ -17,6 +17,10 @@ namespace memtrace::record {
 namespace {
 
 constexpr std::uint64_t kLookNs = 10'000'000;
+// While the program's steps repeat. A look takes 30 us: each 10 ms, looks took 0.7 % of the CPU of small steps.
+constexpr std::uint64_t kSteadyLookNs = 50'000'000;
+constexpr std::uint64_t kSteadyNs =
+    1'000'000'000;                                // steps repeat if `live` was not higher than ever for so long
 constexpr std::uint64_t kFarLookNs = 200'000'000; // far from the highest `live`: pages of files also raise RSS
 constexpr std::uint64_t kWaitNs = 10'000'000;     // for an answer, which wakes the background thread
 constexpr std::uint64_t kSeldomNs = 4'000'000'000;
@@ -36,6 +40,8 @@ constexpr std::uint64_t kTurnShare = 100;          // 1 part of the time for tur
 constexpr std::uint64_t kPaused = 512; // at most 1 part more than at the last look: RSS does not climb
 
 constinit std::int64_t highest_live = 0;
+constinit std::int64_t risen_to = 0;       // the highest `live` that was clearly higher than any before
+constinit std::uint64_t rose = 0;          // time of the first look at it
 constinit std::uint64_t highest_taken = 0; // highest RSS of a ledger
 constinit bool again = false;              // the highest ledger is not sound
 constinit std::uint64_t last_look = 0;     // RSS at the last look
@@ -54,10 +60,27 @@ constinit bool stage_given = false;    // the allocator's answer
 constinit std::uint64_t cost = 0;      // of this ledger so far
 constinit std::uint64_t next_turn = 0; // the time of the next turn at the earliest
 
+std::int64_t next_rise() {
+  return risen_to + risen_to / static_cast<std::int64_t>(kNew);
+}
+
 bool near_highest() {
   const std::int64_t now = host_level();
   if (now > highest_live) highest_live = now;
+  if (now > next_rise()) {
+    risen_to = now;
+    rose = os::monotonic_ns();
+  }
   return now >= highest_live - highest_live / 8;
+}
+
+// Returns the time between two looks at RSS near the highest `live`, in ns.
+std::uint64_t near_pause(std::uint64_t now) {
+  return now - rose < kSteadyNs ? kLookNs : kSteadyLookNs;
+}
+
+bool is_at_clear_peak() {
+  return resident_now() > highest_taken + highest_taken / kNew;
 }
 
 std::uint64_t allowed(std::uint64_t time) {
@@ -67,7 +90,7 @@ std::uint64_t allowed(std::uint64_t time) {
 bool is_due(std::uint64_t now) {
   const std::uint64_t most = allowed(now - began);
   if (spent <= most / 2 && now - taken >= kSeldomNs) return true;
-  if (now - looked < (near_highest() ? kLookNs / 2 : kFarLookNs)) return false;
+  if (now - looked < (near_highest() ? near_pause(now) / 2 : kFarLookNs)) return false;
   looked = now;
   const std::uint64_t before = last_look;
   last_look = resident_now();
@@ -139,9 +162,9 @@ std::uint64_t ledger_pause() {
     return now < next_turn ? next_turn - now : 0;
   }
   if (calling) return kWaitNs;
-  if (near_highest()) return kLookNs;
-  watch_level(highest_live - highest_live / 8);
-  return kSeldomNs;
+  const bool near = near_highest();
+  watch_level(near ? next_rise() : highest_live - highest_live / 8);
+  return near ? near_pause(os::monotonic_ns()) : kSeldomNs;
 }
 
 void ledger_turn() {
@@ -156,7 +179,7 @@ void ledger_turn() {
   if (calling) {
     // One page more than ever is not a peak. At a clear new peak the wait is short; else a program that
     // allocates four times a second has time to answer.
-    if (answer_timed_out(resident_now() > highest_taken + highest_taken / kNew)) take();
+    if (answer_timed_out(&is_at_clear_peak)) take();
     return;
   }
   // The first ledger of a forked child shows what it inherited.
@@ -185,7 +208,8 @@ void leave_ledger() {
 }
 
 void forget_ledgers() {
-  highest_live = 0;
+  highest_live = risen_to = 0;
+  rose = 0;
   highest_taken = last_look = looked = began = taken = spent = 0;
   calling = last_asked = again = false;
   stage = LedgerStage::none;

@@ -12,7 +12,7 @@ namespace {
 
 // In the arena, its words follow: first the values, then their places. First those of the return addresses
 // that are shown, then of the others, then the addresses of the stack. Written once, before the link to it.
-struct Chain {
+struct StoredChain {
   std::uint32_t key;
   std::uint32_t next; // in units of 8 bytes: the older chain of the bucket; 0: none
   std::uint8_t kind;
@@ -21,10 +21,10 @@ struct Chain {
   std::uint8_t relative;
   std::uint32_t highest_place;
 };
-static_assert(sizeof(Chain) == 16);
+static_assert(sizeof(StoredChain) == 16);
 
 // The frames that a walk left out, its end and its capacity.
-struct Kind {
+struct WalkKind {
   std::uint64_t skip;
   std::uint64_t stop;
   std::size_t capacity;
@@ -43,7 +43,7 @@ REGISTER_LOCK(chains_lock, nullptr);
 constinit std::uint64_t* arena = nullptr;
 constinit std::uint32_t buckets[kBuckets] = {}; // the newest chain of each
 constinit std::uint32_t seen[kBuckets] = {};    // hashes of chains that were walked by rules
-constinit Kind kinds[kKinds] = {};
+constinit WalkKind kinds[kKinds] = {};
 constinit std::uint32_t kinds_made = 0;
 constinit ReadWord words_to_add[kMostReadWords] = {}; // not on the program's stack, which may be small
 constinit std::uint32_t end = 1;
@@ -100,7 +100,7 @@ struct Words {
   const std::uint16_t* places;
 };
 
-Words words_of(const Chain& chain, std::size_t count) {
+Words words_of(const StoredChain& chain, std::size_t count) {
   const auto* const values = reinterpret_cast<const std::uint64_t*>(&chain + 1);
   return {values, reinterpret_cast<const std::uint16_t*>(values + count)};
 }
@@ -122,7 +122,7 @@ bool are_there(const Words& words, std::size_t from, std::size_t to, const WalkS
 }
 
 // True if the chain is that of the words on the stack.
-bool matches(const Chain& chain, const WalkStart& start) {
+bool matches(const StoredChain& chain, const WalkStart& start) {
   const std::size_t shown = load(chain.shown);
   const std::size_t addresses = shown + load(chain.hidden);
   const std::size_t count = addresses + load(chain.relative);
@@ -146,7 +146,7 @@ void forget(bool and_pages) {
 
 // Returns the words of the arena that a chain of `count` words takes.
 std::uint32_t room_for(std::size_t count) {
-  return static_cast<std::uint32_t>(sizeof(Chain) / 8 + count + (count + 3) / 4);
+  return static_cast<std::uint32_t>(sizeof(StoredChain) / 8 + count + (count + 3) / 4);
 }
 
 enum class Group : std::uint8_t { shown, hidden, relative };
@@ -169,7 +169,7 @@ std::size_t write_group(const Words& to, std::size_t at, std::size_t count, Grou
 
 // The caller holds the lock, and there is room.
 void write_chain(const WalkStart& start, std::uint32_t kind, std::size_t count, std::uint32_t highest_place) {
-  Chain& chain = *reinterpret_cast<Chain*>(arena + end);
+  StoredChain& chain = *reinterpret_cast<StoredChain*>(arena + end);
   const Words words = words_of(chain, count);
   const std::size_t shown = write_group(words, 0, count, Group::shown);
   const std::size_t addresses = write_group(words, shown, count, Group::hidden);
@@ -204,7 +204,7 @@ std::size_t known_chain(const WalkStart& start, std::uint64_t* out) {
   const std::uint32_t key = key_of(start);
   std::uint32_t at = __atomic_load_n(&buckets[key % kBuckets], __ATOMIC_ACQUIRE);
   for (int tried = 0; at != 0 && tried < kMostTried; ++tried) {
-    const Chain& chain = *reinterpret_cast<const Chain*>(arena + at);
+    const StoredChain& chain = *reinterpret_cast<const StoredChain*>(arena + at);
     if (load(chain.key) == key && load(chain.kind) == kind && matches(chain, start)) {
       const std::size_t shown = load(chain.shown);
       const auto* const values = reinterpret_cast<const std::uint64_t*>(&chain + 1);

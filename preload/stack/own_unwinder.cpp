@@ -87,7 +87,23 @@ bool leave_signal(WalkedFrame& frame, Reach& reach) {
   return true;
 }
 
-enum class Step : std::uint8_t {
+// Restores the caller's bp, and its slot. `cfa`: the end of the frame. Returns false if the slot is not in the
+// frame.
+bool restore_bp(WalkedFrame& frame, const FrameRule& rule, std::uint64_t cfa) {
+  frame.bp_slot = 0;
+  if (rule.bp == Bp::at_cfa || rule.bp == Bp::at_bp) {
+    const std::uint64_t slot =
+        (rule.bp == Bp::at_cfa ? cfa : frame.bp) + static_cast<std::uint64_t>(rule.bp_offset);
+    if ((slot & 7) != 0 || slot < frame.sp || slot >= cfa) return false;
+    frame.bp = word_at(slot);
+    frame.bp_slot = slot;
+  } else if (rule.bp == Bp::lost) {
+    frame.bp = 0;
+  }
+  return true;
+}
+
+enum class StepTo : std::uint8_t {
   caller,  // the frame is the caller's now
   outmost, // the table says that the stack ends here
   at_zero, // the return address is 0
@@ -96,32 +112,25 @@ enum class Step : std::uint8_t {
 
 // Steps to the caller's frame. `place` is the cache place of the inner frame's rule, and becomes that of this
 // frame. Sets `*uses_bp` if bp was needed.
-Step step(WalkedFrame& frame, std::uint32_t& place, Reach& reach, bool* uses_bp) {
+StepTo step(WalkedFrame& frame, std::uint32_t& place, Reach& reach, bool* uses_bp) {
   const FrameRule rule = frame_rule(frame.ip, place);
   *uses_bp = rule.cfa == Cfa::bp || rule.cfa == Cfa::at_bp || rule.bp == Bp::at_bp;
-  if (rule.cfa == Cfa::signal) return leave_signal(frame, reach) ? Step::caller : Step::odd;
-  if (rule.cfa == Cfa::none) return place != 0 ? Step::outmost : Step::odd;
+  if (rule.cfa == Cfa::signal) return leave_signal(frame, reach) ? StepTo::caller : StepTo::odd;
+  if (rule.cfa == Cfa::none) return place != 0 ? StepTo::outmost : StepTo::odd;
   const auto within = [&](std::uint64_t address, std::uint64_t end) {
     return (address & 7) == 0 && address >= frame.sp && address < end;
   };
   std::uint64_t cfa = (rule.cfa == Cfa::sp ? frame.sp : frame.bp) + static_cast<std::uint64_t>(rule.cfa_offset);
   if (rule.cfa == Cfa::at_bp) {
-    if (!within(cfa, frame.sp + kLongestStep) || !reach_up(reach, cfa + 8)) return Step::odd;
+    if (!within(cfa, frame.sp + kLongestStep) || !reach_up(reach, cfa + 8)) return StepTo::odd;
     cfa = word_at(cfa);
   }
-  if (!within(cfa - 8, frame.sp + kLongestStep) || !reach_up(reach, cfa)) return Step::odd;
-  std::uint64_t slot = 0;
-  if (rule.bp == Bp::at_cfa || rule.bp == Bp::at_bp) {
-    slot = (rule.bp == Bp::at_cfa ? cfa : frame.bp) + static_cast<std::uint64_t>(rule.bp_offset);
-    if (!within(slot, cfa)) return Step::odd;
-    frame.bp = word_at(slot);
-  } else if (rule.bp == Bp::lost) {
-    frame.bp = 0;
-  }
-  frame.bp_slot = rule.cfa == Cfa::at_bp ? kOtherWords : slot;
+  if (!within(cfa - 8, frame.sp + kLongestStep) || !reach_up(reach, cfa)) return StepTo::odd;
+  if (!restore_bp(frame, rule, cfa)) return StepTo::odd;
+  if (rule.cfa == Cfa::at_bp) frame.bp_slot = kOtherWords;
   frame.ip = word_at(cfa - 8);
   frame.sp = cfa;
-  return frame.ip != 0 ? Step::caller : Step::at_zero;
+  return frame.ip != 0 ? StepTo::caller : StepTo::at_zero;
 }
 
 // True if the inner frame still leads to this one.
@@ -264,11 +273,11 @@ std::size_t walk_by_rules(Walk& walk, const WalkStart& start, std::uint64_t* out
     ended = found.full();
     if (ended) break;
     bool uses_bp = false;
-    const Step stepped = step(frame, place, walk.reach, &uses_bp);
+    const StepTo stepped = step(frame, place, walk.reach, &uses_bp);
     if (in_fresh && uses_bp) walk.fresh_uses_bp |= bit(fresh - 1);
-    if (stepped == Step::odd) break;
-    ended = stepped != Step::caller || start.stop.holds(frame.ip);
-    if (ended && stepped != Step::outmost) last = &frame;
+    if (stepped == StepTo::odd) break;
+    ended = stepped != StepTo::caller || start.stop.holds(frame.ip);
+    if (ended && stepped != StepTo::outmost) last = &frame;
   }
   keep(walk, as_before ? kept : 0, as_before ? fresh : Walk::kMost + 1);
   if (ended) remember_chain(walk, start, found, last);

@@ -1,5 +1,5 @@
 # Purpose: tensors whose purpose shows in whom they are given to: what a gather fills, what is saved.
-# Runs: inside the traced interpreter, before bootstrap.py.
+# Runs: inside the traced interpreter, before the first import of a framework.
 """See bootstrap.py for the rules, and for the names that are not defined here."""
 
 _FREE, _PART = 5_000_000, 1000  # what labelling may take in all: so many ns, and this part of the time

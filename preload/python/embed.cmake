@@ -23,9 +23,11 @@ __asm__(
   target_sources(${target} PRIVATE "${source}")
 endfunction()
 
-# What runs in the traced interpreter: bootstrap.py starts it all, so it is last.
-set(MEMTRACE_PYTHON_SOURCES
+# What runs in the traced interpreter: bootstrap.py at its start, the wrappers before the first import of a framework.
+set(MEMTRACE_PYTHON_BOOTSTRAP
   ${CMAKE_CURRENT_LIST_DIR}/versions.py
+  ${CMAKE_CURRENT_LIST_DIR}/bootstrap.py) # last: it starts
+set(MEMTRACE_PYTHON_WRAPPERS
   ${CMAKE_CURRENT_LIST_DIR}/module_paths.py
   ${CMAKE_CURRENT_LIST_DIR}/process_groups.py
   ${CMAKE_CURRENT_LIST_DIR}/quantised.py
@@ -34,4 +36,4 @@ set(MEMTRACE_PYTHON_SOURCES
   ${CMAKE_CURRENT_LIST_DIR}/phases.py
   ${CMAKE_CURRENT_LIST_DIR}/surroundings.py
   ${CMAKE_CURRENT_LIST_DIR}/rollouts.py
-  ${CMAKE_CURRENT_LIST_DIR}/bootstrap.py)
+  ${CMAKE_CURRENT_LIST_DIR}/patches.py) # last: it names the functions of the others

@@ -1,5 +1,5 @@
 # Purpose: the path of each module in the models that the program calls, with equal layers under one name.
-# Runs: inside the traced interpreter, before bootstrap.py.
+# Runs: inside the traced interpreter, before the first import of a framework.
 """See bootstrap.py for the rules, and for the names that are not defined here.
 
 A path is as in `named_modules()`, without the wrappers of DistributedDataParallel, FSDP, torch.compile and their kin.

@@ -1,5 +1,5 @@
 # Purpose: the name of each process group, for the device memory that NCCL takes for it.
-# Runs: inside the traced interpreter, before bootstrap.py.
+# Runs: inside the traced interpreter, before the first import of a framework.
 """See bootstrap.py for the rules, and for the names that are not defined here.
 
 The recorder reads the group from a local variable of the collective that runs. So no collective has a wrapper: dynamo

@@ -1,5 +1,5 @@
 # Purpose: the numbers that a quantised parameter stands for, and the tensors that hold them packed.
-# Runs: inside the traced interpreter, before bootstrap.py.
+# Runs: inside the traced interpreter, before the first import of a framework.
 """See bootstrap.py for the rules, and for the names that are not defined here. Nothing is unpacked: that would allocate."""
 
 _STATE = ("absmax", "code", "offset")  # of bitsandbytes' QuantState, beside the packed numbers

@@ -1,5 +1,5 @@
 # Purpose: how many parameters there are, and what the tensors of modules and optimizers are for, by their addresses.
-# Runs: inside the traced interpreter, before bootstrap.py.
+# Runs: inside the traced interpreter, before the first import of a framework.
 """See bootstrap.py for the rules, and for the names that are not defined here.
 
 No reference is kept, not even a weak one to a tensor: swap_tensors minds. What lives on is labelled once or seldom;

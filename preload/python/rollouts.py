@@ -1,5 +1,5 @@
 # Purpose: the wrappers on engines of inference and trainers of reinforcement learning: rollout, sleep, wake, weight_sync.
-# Runs: inside the traced interpreter, before bootstrap.py.
+# Runs: inside the traced interpreter, before the first import of a framework.
 """See bootstrap.py for the rules, and for the names that are not defined here.
 
 The names are those of vLLM, SGLang, TRL, verl, OpenRLHF and NeMo-RL. A name that a version lacks is passed over: the

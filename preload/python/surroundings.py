@@ -1,5 +1,5 @@
 # Purpose: the wrappers around training: checkpoints, loaders, process groups, engines, generation.
-# Runs: inside the traced interpreter, before bootstrap.py.
+# Runs: inside the traced interpreter, before the first import of a framework.
 """See bootstrap.py for the rules, and for the names that are not defined here."""
 
 

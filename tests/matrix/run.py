@@ -59,7 +59,7 @@ END = """
 | CPython: offsets of frames, code objects and strings | `preload/stack/python_layouts.h` |
 | PyTorch's libraries: mangled names of the functions that are hooked or called | `preload/hooks/cuda/torch_symbols.h`, and the hooks again in `preload/hooks/exports.map` |
 | CPython and PyTorch in the traced interpreter: what a version lacks or does otherwise | `preload/python/versions.py` |
-| the modules of PyTorch and its kin that are wrapped | `_PATCHES` in `preload/python/bootstrap.py` |
+| the modules of PyTorch and its kin that are wrapped | `_PATCHES` in `preload/python/patches.py` |
 | the analyzer: names of files and functions of PyTorch and its kin | `analyzer/frameworks/function_names.h` and `.cpp` |
 
 If a wrapper does not find its function, the report says so, and the program goes on without that

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "preload/allocator/pymalloc_arenas.h"
+#include "preload/hooks/python/embedded_code.h"
 #include "preload/hooks/python/python_module.h"
 #include "preload/marks/framework_facts.h"
 #include "preload/marks/phase_marks.h"
@@ -17,15 +18,9 @@
 
 #include "preload/os/gate/forbidden.h"
 
-extern "C" {
-extern const char memtrace_bootstrap_source[];
-extern const char memtrace_bootstrap_source_end[];
-}
-
 namespace memtrace::hooks {
 namespace {
 
-constexpr int kFileInput = 257; // Py_file_input
 constexpr int kRawDomain = 0;
 
 constinit const char* g_mode = nullptr;
@@ -33,23 +28,15 @@ constinit bool g_started = false;
 
 // ---- Start -------------------------------------------------------------------------------------------------
 
-// Only tracebacks of 3.9 and 3.10 show the file name. bootstrap.py gives the reason for its form.
-bool run_bootstrap(Object* module) {
-  Object* code = g_python.Py_CompileString(memtrace_bootstrap_source,
-                                           "<frozen importlib._bootstrap for memtrace>", kFileInput);
-  if (code == nullptr) return false;
+bool run_in_own_dict(Object* module) {
   Object* globals = g_python.PyDict_New();
-  Object* result = nullptr;
-  if (globals != nullptr && g_python.PyDict_SetItemString(globals, "_memtrace", module) == 0 &&
-      g_python.PyDict_SetItemString(globals, "__builtins__", g_python.PyEval_GetBuiltins()) == 0 &&
-      set_attribute(module, "__doc__", g_python.PyUnicode_FromString("memtrace"))) {
-    result = g_python.PyEval_EvalCode(code, globals, globals);
-  }
+  const bool ran = globals != nullptr && g_python.PyDict_SetItemString(globals, "_memtrace", module) == 0 &&
+                   g_python.PyDict_SetItemString(globals, "__builtins__", g_python.PyEval_GetBuiltins()) == 0 &&
+                   set_attribute(module, "__doc__", g_python.PyUnicode_FromString("memtrace")) &&
+                   run_bootstrap(globals);
   // The object that the bootstrap left on sys.meta_path keeps these alive.
   if (globals != nullptr) g_python.Py_DecRef(globals);
-  g_python.Py_DecRef(code);
-  if (result != nullptr) g_python.Py_DecRef(result);
-  return result != nullptr;
+  return ran;
 }
 
 void note(const char* text) {
@@ -67,7 +54,7 @@ void install() {
   Object *type = nullptr, *value = nullptr, *traceback = nullptr;
   g_python.PyErr_Fetch(&type, &value, &traceback);
   Object* module = g_python.PyModule_New("_memtrace");
-  if (module == nullptr || !fill_module(module, g_mode) || !run_bootstrap(module)) {
+  if (module == nullptr || !fill_module(module, g_mode) || !run_in_own_dict(module)) {
     g_python.PyErr_Clear();
     note("python=bootstrap failed");
   }

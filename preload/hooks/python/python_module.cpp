@@ -9,6 +9,7 @@
 #include "preload/device/device_blocks.h"
 #include "preload/device/nccl_blocks.h"
 #include "preload/format/records.h"
+#include "preload/hooks/python/embedded_code.h"
 #include "preload/marks/framework_facts.h"
 #include "preload/marks/phase_marks.h"
 #include "preload/os/libc/libc_table.h"
@@ -217,6 +218,11 @@ void note_unsupported() {
   record::note(text, sizeof(kKey) - 1 + bytes);
 }
 
+// run_wrappers(dict of the bootstrap): raises the error of a file that cannot be compiled or run.
+Object* run_wrappers_in(Object*, Object* const* args, Ssize count) {
+  return count > 0 && run_wrappers(args[0]) ? done() : nullptr;
+}
+
 // attach(code of the caller): starts the walk of frames if it finds the caller. A vendor's interpreter may
 // report a known version and still have another layout.
 Object* attach(Object*, Object* const* args, Ssize count) {
@@ -299,6 +305,7 @@ constinit MethodDef g_methods[] = {
     {"step", step, kFastCall, nullptr},
     {"note", note, kFastCall, nullptr},
     {"parameters", parameters, kFastCall, nullptr},
+    {"run_wrappers", run_wrappers_in, kFastCall, nullptr},
     {"attach", attach, kFastCall, nullptr},
     {"detach", detach, kFastCall, nullptr},
     {"then", then, kFastCall, nullptr},

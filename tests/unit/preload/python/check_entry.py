@@ -92,6 +92,24 @@ def a_library_of_another_shape():
         assert "note python-unpatched=torch.serialization" in log.read()
 
 
+def wrappers_come_with_the_first_framework():
+    """Compiling them takes longer than the rest of the start. The list of packages must have those of all patches."""
+    file("odd/torch/serialization.py", "def load(f): return f\n")
+    look = """
+import sys
+finder = [type(one).find_spec.__globals__ for one in sys.meta_path if type(one).__name__ == "_Finder"][0]
+try:
+    import torchvision_none
+except ImportError:
+    pass
+print("_PATCHES" in finder)
+import torch
+print({name.partition(".")[0] for name in finder["_PATCHES"]} == finder["_FRAMEWORKS"])
+"""
+    environment = dict(TRACED, PYTHONPATH=os.path.join(FOLDER, "odd"))
+    assert run(["-c", look], environment) == (0, b"False\nTrue\n", b"")
+
+
 def every_start_attaches():
     path = file("walks.py", WALKS)
     for arguments, more in (
@@ -159,6 +177,7 @@ def main():
         imports_are_reported_as_ever,
         a_library_that_fails_to_import,
         a_library_of_another_shape,
+        wrappers_come_with_the_first_framework,
         every_start_attaches,
         children_attach,
         modes,

@@ -12,6 +12,12 @@ namespace memtrace::record::os {
 namespace {
 
 constexpr std::uint64_t kTickNs = 1'000; // added at each reading if the counter cannot be read
+// The clocks jump by this when they are stopped: more than a pair of readings may be off.
+constexpr std::uint64_t kJumpNs = 1'000;
+// A reading that takes longer is a system call, or a counter that the machine emulates. Its unit may be longer
+// than the way from one thread to another.
+constexpr std::uint64_t kQuickNs = 80;
+constexpr int kReadings = 32; // a unit of 100 ns, as Hyper-V's page has, shows in the first few
 
 std::uint64_t now(clockid_t clock) {
   timespec time{};
@@ -47,6 +53,18 @@ ClockPair this_moment() {
   return best;
 }
 
+// True if the clock advances between any two readings, and a reading is quick.
+bool advances_at_each_reading() {
+  std::uint64_t before = now(CLOCK_MONOTONIC), least = ~std::uint64_t{0};
+  for (int i = 0; i < kReadings; ++i) {
+    const std::uint64_t time = now(CLOCK_MONOTONIC);
+    if (time <= before) return false;
+    if (time - before < least) least = time - before;
+    before = time;
+  }
+  return least <= kQuickNs;
+}
+
 constinit std::uint64_t ticks = 0;
 
 [[gnu::cold]] std::uint64_t since_stopped() {
@@ -64,8 +82,9 @@ constinit std::uint64_t ticks = 0;
 } // namespace
 
 void stop_clocks(Counter counter) {
+  clock_has_no_order(); // the counter is then read without a fence, and its rate is an estimate
   const ClockPair last = this_moment();
-  stopped = {last.counter, last.monotonic, now(CLOCK_REALTIME), now(CLOCK_BOOTTIME), 0};
+  stopped = {last.counter, last.monotonic + kJumpNs, now(CLOCK_REALTIME), now(CLOCK_BOOTTIME), 0};
   if (counter == Counter::refused || first.counter == 0 || last.counter <= first.counter) return;
   const auto ns = static_cast<double>(last.monotonic - first.monotonic);
   const auto counted = static_cast<double>(last.counter - first.counter);
@@ -74,6 +93,7 @@ void stop_clocks(Counter counter) {
 
 void begin_clock() {
   first = this_moment();
+  __atomic_store_n(&clock_order, advances_at_each_reading(), __ATOMIC_RELAXED);
 }
 
 std::uint64_t monotonic_ns() {

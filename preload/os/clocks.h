@@ -7,8 +7,21 @@
 namespace memtrace::record::os {
 
 // Reads the time stamp counter and the clock at the start of a process. stop_clocks() computes the counter's
-// rate from the difference.
+// rate from the difference. It also sets whether the clock orders threads.
 void begin_clock();
+
+// True if a reading of the monotonic clock is greater than each reading that another thread made before it
+// stored something that this thread has loaded. The kernel promises that it is not less. It is greater if the
+// clock advances between any two readings of one thread, because that is the shortest way from one reading to
+// another (decision 0080). False before begin_clock().
+inline constinit bool clock_order = false;
+inline bool clock_orders_threads() {
+  return __atomic_load_n(&clock_order, __ATOMIC_RELAXED);
+}
+// Makes clock_orders_threads() false for the rest of the process.
+inline void clock_has_no_order() {
+  if (clock_orders_threads()) __atomic_store_n(&clock_order, false, __ATOMIC_RELAXED);
+}
 
 std::uint64_t monotonic_ns();
 std::uint64_t thread_cpu_ns(); // of the calling thread; 0: system calls are stopped

@@ -18,6 +18,7 @@
 #include "preload/record/live_levels.h"
 #include "preload/record/startup_log.h"
 #include "preload/record/thread_entry.h"
+#include "preload/record/thread_list.h"
 #include "preload/ring/ring.h"
 #include "preload/ring/shut_files.h"
 #include "preload/rss/ledger_handshake.h"
@@ -105,7 +106,8 @@ void after_fork_in_child() {
 }
 
 void begin_life_of_raw_child() {
-  local.fork_stamp = last_stamp;
+  const format::Stamp of_threads = last_stamp_of_threads();
+  local.fork_stamp = last_stamp > of_threads ? last_stamp : of_threads;
   if (active()) begin_as_child(true);
 }
 

@@ -2,6 +2,7 @@
 // Runs: inside the program's malloc.
 #include "preload/record/emit.h"
 
+#include "preload/os/timestamp.h"
 #include "preload/record/live_levels.h"
 #include "preload/record/startup_log.h"
 #include "preload/record/thread_entry.h"
@@ -108,6 +109,7 @@ bool emit(RingRecord& record) {
     lost_block(record);
     return false;
   }
+  __atomic_store_n(&thread->drew, own_stamp, __ATOMIC_RELAXED);
   if (!is_empty(thread->folded)) emit_folded(*thread, record.stamp);
   const SmallTotals flows = unpublished(*thread);
   if (!is_empty(flows)) level(0, change_of(flows));

@@ -95,6 +95,29 @@ format::SmallTotals unpublished_of_all() {
   return sum;
 }
 
+LevelParts levels_of_threads() {
+  LevelParts sum{};
+  for (std::uint32_t i = 0; i < made; ++i) {
+    const LevelParts& parts = threads[i]->levels;
+    sum.live += __atomic_load_n(&parts.live, __ATOMIC_RELAXED);
+    sum.flowed += __atomic_load_n(&parts.flowed, __ATOMIC_RELAXED);
+    sum.tensors += __atomic_load_n(&parts.tensors, __ATOMIC_RELAXED);
+  }
+  return sum;
+}
+
+void forget_levels_of_threads() {
+  for (std::uint32_t i = 0; i < made; ++i) threads[i]->levels = {};
+}
+
+format::Stamp last_stamp_of_threads() {
+  format::Stamp last = 0;
+  for (std::uint32_t i = 0; i < made; ++i)
+    if (const format::Stamp stamp = __atomic_load_n(&threads[i]->drew, __ATOMIC_RELAXED); stamp > last)
+      last = stamp;
+  return last;
+}
+
 void set_uncounted_bounds() {
   const Locked locked(threads_lock);
   if (!locked) return;

@@ -28,6 +28,14 @@ format::SmallTotals take_unpublished_of_others();
 // Returns the flows that no record of any thread carries yet.
 format::SmallTotals unpublished_of_all();
 
+// Returns the sums of all threads' parts of the levels. The caller holds the lock, or is the only thread.
+LevelParts levels_of_threads();
+// Sets these parts to 0 in a forked child.
+void forget_levels_of_threads();
+// Returns the last stamp that a thread had drawn when it emitted a record, of all threads. Takes no lock: a
+// child of a raw clone calls it.
+format::Stamp last_stamp_of_threads();
+
 // Sets, for each thread without a slot in a new ring file, how many bytes it may count before it takes a slot.
 // The calling thread is left out. RingFileHeader.uncounted_bound is the sum. May be called again.
 void set_uncounted_bounds();

@@ -115,11 +115,24 @@ Passed append(RingSlot* slot, const Ring& ring, std::uint32_t& said, format::Sta
 
 // --- the runs, merged by stamp ---
 
+// The order of the next records of two runs. Records of two threads may have one stamp: then the number of the
+// thread is their order, as in the analyzer.
+struct Turn {
+  format::Stamp stamp;
+  std::uint32_t thread;
+  bool operator<(const Turn& other) const {
+    return stamp != other.stamp ? stamp < other.stamp : thread < other.thread;
+  }
+};
+Turn turn_of(const PendingRun& run) {
+  return {run.stamp, run.thread};
+}
+
 void sink(std::uint32_t at, std::uint32_t count) {
   const PendingRun run = runs[at];
   for (std::uint32_t child; (child = 2 * at + 1) < count; at = child) {
-    if (child + 1 < count && runs[child + 1].stamp < runs[child].stamp) ++child;
-    if (runs[child].stamp >= run.stamp) break;
+    if (child + 1 < count && turn_of(runs[child + 1]) < turn_of(runs[child])) ++child;
+    if (!(turn_of(runs[child]) < turn_of(run))) break;
     runs[at] = runs[child];
   }
   runs[at] = run;
@@ -136,9 +149,9 @@ void fold_runs(std::uint32_t count, bool all) {
   while (count != 0) {
     PendingRun& run = runs[0];
     // Up to the first record of another thread.
-    format::Stamp other = ~format::Stamp{0};
-    if (count > 1) other = runs[1].stamp;
-    if (count > 2 && runs[2].stamp < other) other = runs[2].stamp;
+    Turn other{~format::Stamp{0}, ~0u};
+    if (count > 1) other = turn_of(runs[1]);
+    if (count > 2 && turn_of(runs[2]) < other) other = turn_of(runs[2]);
     do {
       if (run.next + kAhead < run.end) folded.expect(run.at(run.next + kAhead));
       const RingRecord& record = run.at(run.next);
@@ -149,7 +162,7 @@ void fold_runs(std::uint32_t count, bool all) {
                                         folded.levels()[0][rollup::live]);
       if (run.next == run.end) break;
       run.stamp = run.at(run.next).stamp;
-    } while (run.stamp <= other);
+    } while (turn_of(run) < other);
     if (run.next == run.end) {
       __atomic_store_n(&run.slot->tail, run.end, __ATOMIC_RELEASE);
       runs[0] = runs[--count];
@@ -172,7 +185,7 @@ void publish_own_bytes() {
 // By now all records before the cut are visible, and all records that they depend on: a birth is recorded
 // before its block can die.
 Passed pass_all(bool last) {
-  const format::Stamp cut = draw_stamp();
+  const format::Stamp cut = draw_cut();
   Passed result = Passed::all;
   const std::uint64_t until = os::monotonic_ns() + kEndNs;
   std::uint32_t used = 0;
@@ -254,7 +267,7 @@ Passed pass(bool last) {
 Passed pass_over(RingSlot* slot, const Ring& ring) {
   return within_bounds(false, [&] {
     std::uint32_t said = 0;
-    const Passed result = append(slot, ring, said, draw_stamp(), false, &runs[0]);
+    const Passed result = append(slot, ring, said, draw_cut(), false, &runs[0]);
     write_late();
     fold_runs(runs[0].end != runs[0].next ? 1 : 0, false);
     return result;

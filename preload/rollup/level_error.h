@@ -73,7 +73,7 @@ class LevelError {
     most_.raise(now_);
     seen_ = larger(seen_, level);
     newest_ = larger(newest_, record.stamp);
-    if (used_ != 0 && record.stamp < passes_[used_ - 1].newest) add_late_record(record.stamp, level);
+    if (used_ != 0 && record.stamp <= passes_[used_ - 1].newest) add_late_record(record.stamp, level);
   }
   // `all`: true if the pass was over all threads.
   void pass_ends(bool all) {
@@ -129,7 +129,7 @@ class LevelError {
     highest.at_most = larger(highest.at_most, pass.seen + pass.off.low);
   }
   void add_late_record(format::Stamp stamp, std::int64_t level) {
-    while (stamp >= passes_[behind_].newest) add_late_to(passes_[behind_++]);
+    while (stamp > passes_[behind_].newest) add_late_to(passes_[behind_++]);
     last_late_ = level;
     highest_late_ = larger(highest_late_, level);
     lowest_late_ = level < lowest_late_ ? level : lowest_late_;

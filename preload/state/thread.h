@@ -50,6 +50,14 @@ struct Pace {
   std::int64_t armed;
 };
 
+// The thread's part of the levels, which only the thread writes (record/live_levels.h).
+struct LevelParts {
+  std::int64_t live;    // bytes of its births minus bytes of its deaths, in host memory
+  std::int64_t told;    // part of `live` that the quick level of the process contains
+  std::int64_t flowed;  // bytes of its births, in all memories
+  std::int64_t tensors; // bytes of its births minus bytes of its deaths of tensors, as given
+};
+
 // In private memory, and never freed. A new thread takes it over when its owner has ended. Counters of two
 // threads share no cache line.
 struct alignas(64) Thread {
@@ -65,6 +73,8 @@ struct alignas(64) Thread {
   std::uint32_t ring_file;       // the number of the ring file of `slot`
   std::uint64_t uncounted_bound; // part of RingFileHeader.uncounted_bound in the file `uncounted_file`
   std::uint32_t uncounted_file;
+  format::Stamp drew; // its last stamp when it emitted a record
+  LevelParts levels;
   format::SmallTotals own;       // the counts of small blocks before there is a ring
   format::SmallTotals published; // the flows that its records contain so far
   format::SmallTotals folded;    // flows of records that the startup log removed; they are published again

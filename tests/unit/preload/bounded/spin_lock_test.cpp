@@ -1,7 +1,6 @@
-// Purpose: the lock that gives up, and the order of stamps.
+// Purpose: the lock that gives up.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <fstream>
 #include <thread>
 #include <vector>
@@ -9,7 +8,6 @@
 #include "child.h"
 #include "preload/bounded/spin_lock.h"
 #include "preload/os/clocks.h"
-#include "preload/os/timestamp.h"
 #include "preload/record/thread_entry.h"
 
 namespace memtrace::record {
@@ -99,64 +97,6 @@ TEST(SpinLock, OneAtATimeAfterASleep) {
     waiter.join();
     EXPECT_EQ(sum, 2u);
   }
-}
-
-// What a thread did before it drew a stamp is seen by the thread that draws a later one: a pass that draws its
-// cut finds the birth of each block whose death is stamped before the cut.
-TEST(Stamps, OrderWhatWasDoneBefore) {
-  for (int i = 0; i < 20; ++i) {
-    std::uint64_t done = 0; // plain on purpose
-    format::Stamp earlier = 0;
-    std::thread first([&] {
-      done = 1;
-      __atomic_store_n(&earlier, draw_stamp(), __ATOMIC_RELAXED);
-    });
-    std::thread second([&] {
-      while (__atomic_load_n(&earlier, __ATOMIC_RELAXED) == 0) std::this_thread::yield();
-      EXPECT_GT(draw_stamp(), __atomic_load_n(&earlier, __ATOMIC_RELAXED));
-      EXPECT_EQ(done, 1u);
-    });
-    first.join();
-    second.join();
-  }
-}
-
-void draw_in_four_threads() {
-  constexpr std::size_t kEach = 50'000;
-  std::vector<std::vector<format::Stamp>> drawn(4, std::vector<format::Stamp>(kEach));
-  std::vector<std::thread> threads;
-  for (auto& mine : drawn)
-    threads.emplace_back([&mine] {
-      for (format::Stamp& stamp : mine) stamp = draw_stamp();
-    });
-  for (std::thread& thread : threads) thread.join();
-  std::vector<format::Stamp> all;
-  for (const auto& mine : drawn) {
-    EXPECT_TRUE(std::is_sorted(mine.begin(), mine.end()));
-    all.insert(all.end(), mine.begin(), mine.end());
-  }
-  std::sort(all.begin(), all.end());
-  EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());
-  EXPECT_GT(draw_stamp(), all.back());
-}
-
-TEST(Stamps, UniqueAndIncreasingOverThreads) {
-  draw_in_four_threads();
-}
-
-// The clock stands still, as far as a stamp can see: each comes from the one before.
-TEST(Stamps, UniqueWhenTheClockIsBehind) {
-  tests::in_child([] {
-    last_stamp = os::monotonic_ns() + 60'000'000'000;
-    draw_in_four_threads();
-  });
-}
-
-TEST(Stamps, AreTheTime) {
-  const std::uint64_t before = os::monotonic_ns();
-  const format::Stamp stamp = draw_stamp();
-  EXPECT_GE(stamp, before);
-  EXPECT_LE(stamp, os::monotonic_ns() + 1'000'000);
 }
 
 } // namespace

@@ -153,7 +153,7 @@ void Recording::failed(const HookedBlock& block, const Refusal& why) const {
   if (state() == State::buffering && __atomic_fetch_add(&kept, 1u, __ATOMIC_RELAXED) >= kMostCold) return;
   RingRecord record = record_about(block);
   const format::StackId stack = capture_stack(true).stack;
-  const std::int64_t live = level_of(block.memory);
+  const std::int64_t live = block.memory == 0 ? exact_host_level() : level_of(block.memory);
   const bool of_addresses = block.memory == 0 && why.total == format::kNotSaid;
   const AddressLimit met = of_addresses ? address_limit(block.asked) : AddressLimit{why.free, why.total};
   record.put(format::FailureEvent{block.asked, why.code, why.map_flags, stack, 0,

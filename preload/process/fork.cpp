@@ -64,6 +64,7 @@ namespace {
 void begin_as_child(bool raw) {
   if (os::calls_are_stopped()) return enter(State::disabled); // the parent's filter also applies to the child
   free_locks_of_parent();
+  levels_forked();
   forget_beginning({static_cast<std::uint32_t>(take_process()),
                     state() == State::recording ? trace_file.trace_id : 0, local.fork_stamp, host_level(),
                     tensor_level()});

@@ -3,6 +3,7 @@
 #include "preload/record/live_levels.h"
 
 #include "preload/os/clocks.h"
+#include "preload/record/thread_list.h"
 #include "preload/ring/ring_file.h"
 #include "preload/state/doorbell.h"
 #include "preload/state/settings.h"
@@ -16,9 +17,20 @@ constexpr std::int64_t kNeverWatched = INT64_MAX;
 constexpr std::uint64_t kChildAgeNs = 1'000'000'000;
 constexpr std::int64_t kChildFlows = 1 << 20;
 
+// No thread keeps more, and all threads together keep no more, as long as each keeps the least.
+constexpr std::int64_t kMostOfThread = 64 * 1024;
+constexpr std::int64_t kLeastOfThread = 4 * 1024;
+constexpr std::int64_t kMostOfAll = 1 << 20;
+
+// The host's quick level is levels[0] + told. Its exact level is levels[0] + told_by_ended + the parts of all
+// threads. `told` changes by what threads tell, levels[0] by events that no thread keeps.
 constinit std::int64_t levels[kMemories] = {};
+constinit std::int64_t told = 0;
+constinit std::int64_t told_by_ended = 0; // the threads lock guards it
 constinit std::int64_t tensors = 0;
 constinit std::int64_t flowed = 0;
+constinit bool threads_keep = false;
+constinit std::int64_t kept_by_each = kMostOfThread;
 constinit std::int64_t watched = kNeverWatched;
 constinit bool recording_begins = false;
 constinit std::uint64_t born_ns = 0; // of a forked child; 0 in other processes
@@ -30,36 +42,103 @@ bool passed_watch(std::int64_t level) {
                                                       __ATOMIC_RELAXED);
 }
 
-} // namespace
+// Adds to a word that only this thread writes.
+void add_own(std::int64_t& word, std::int64_t change) {
+  __atomic_store_n(&word, word + change, __ATOMIC_RELAXED);
+}
 
-void level(unsigned memory, std::int64_t change) {
-  if (memory >= kMemories) return;
-  if (change > 0) __atomic_fetch_add(&flowed, change, __ATOMIC_RELAXED);
-  const std::int64_t now = __atomic_add_fetch(&levels[memory], change, __ATOMIC_RELAXED);
+void level_is(unsigned memory, std::int64_t now) {
   if (memory == 0 && now > __atomic_load_n(&watched, __ATOMIC_RELAXED) && !note_level(now) && passed_watch(now))
     wake_drain();
   if (format::RingFileHeader* const header = ring_header(); header != nullptr)
     header->live[memory] = static_cast<std::uint64_t>(now > 0 ? now : 0);
 }
 
+void keep(LevelParts& mine, std::int64_t change) {
+  add_own(mine.live, change);
+  const std::int64_t untold = mine.live - mine.told;
+  const std::int64_t most = most_kept();
+  if (untold < most && untold > -most) return;
+  mine.told = mine.live;
+  level_is(0,
+           __atomic_add_fetch(&told, untold, __ATOMIC_RELAXED) + __atomic_load_n(&levels[0], __ATOMIC_RELAXED));
+}
+
+} // namespace
+
+void level(unsigned memory, std::int64_t change) {
+  if (memory >= kMemories) return;
+  Thread* const thread = __atomic_load_n(&threads_keep, __ATOMIC_RELAXED) ? local.thread : nullptr;
+  if (change > 0 && thread != nullptr) {
+    add_own(thread->levels.flowed, change);
+  } else if (change > 0) {
+    __atomic_fetch_add(&flowed, change, __ATOMIC_RELAXED);
+  }
+  if (memory == 0 && thread != nullptr) return keep(thread->levels, change);
+  const std::int64_t now = __atomic_add_fetch(&levels[memory], change, __ATOMIC_RELAXED);
+  level_is(memory, memory == 0 ? now + __atomic_load_n(&told, __ATOMIC_RELAXED) : now);
+}
+
 std::int64_t flows_since_fork() {
-  return __atomic_load_n(&flowed, __ATOMIC_RELAXED);
+  const Locked locked(threads_lock); // without it, the sum may lack an ended thread, or have it twice
+  return __atomic_load_n(&flowed, __ATOMIC_RELAXED) + levels_of_threads().flowed;
 }
 void reset_flows() {
   flowed = 0;
 }
 std::int64_t level_of(unsigned memory) {
-  return memory < kMemories ? __atomic_load_n(&levels[memory], __ATOMIC_RELAXED) : 0;
+  if (memory >= kMemories) return 0;
+  const std::int64_t level = __atomic_load_n(&levels[memory], __ATOMIC_RELAXED);
+  return memory == 0 ? level + __atomic_load_n(&told, __ATOMIC_RELAXED) : level;
 }
 std::int64_t host_level() {
   return level_of(0);
 }
+std::int64_t exact_host_level() {
+  const Locked locked(threads_lock);
+  return __atomic_load_n(&levels[0], __ATOMIC_RELAXED) + __atomic_load_n(&told_by_ended, __ATOMIC_RELAXED) +
+         levels_of_threads().live;
+}
 
 void tensor_level(std::int64_t change) {
+  if (local.thread != nullptr) return add_own(local.thread->levels.tensors, change);
   __atomic_fetch_add(&tensors, change, __ATOMIC_RELAXED);
 }
 std::int64_t tensor_level() {
-  return __atomic_load_n(&tensors, __ATOMIC_RELAXED);
+  const Locked locked(threads_lock);
+  return __atomic_load_n(&tensors, __ATOMIC_RELAXED) + levels_of_threads().tensors;
+}
+
+void let_threads_keep_levels() {
+  __atomic_store_n(&threads_keep, true, __ATOMIC_RELAXED);
+}
+std::int64_t most_kept() {
+  return __atomic_load_n(&kept_by_each, __ATOMIC_RELAXED);
+}
+void share_among(std::uint32_t threads) {
+  const std::int64_t each = kMostOfAll / threads;
+  const std::int64_t kept = each > kMostOfThread    ? kMostOfThread
+                            : each < kLeastOfThread ? kLeastOfThread
+                                                    : each;
+  __atomic_store_n(&kept_by_each, kept, __ATOMIC_RELAXED);
+}
+
+void keep_levels_of(const Thread& ended) {
+  const LevelParts& parts = ended.levels;
+  __atomic_fetch_add(&levels[0], parts.live - parts.told, __ATOMIC_RELAXED);
+  __atomic_store_n(&told_by_ended, told_by_ended + parts.told, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&flowed, parts.flowed, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&tensors, parts.tensors, __ATOMIC_RELAXED);
+}
+
+void levels_forked() {
+  threads_keep = false;
+  const LevelParts parts = levels_of_threads();
+  levels[0] += told_by_ended + parts.live;
+  told = told_by_ended = 0;
+  tensors += parts.tensors;
+  flowed += parts.flowed;
+  forget_levels_of_threads();
 }
 
 bool is_large_enough() {
@@ -73,7 +152,8 @@ void set_birth(bool age_counts) {
 }
 
 bool old_enough_to_record() {
-  return born_ns == 0 || flows_since_fork() >= kChildFlows || os::monotonic_ns() - born_ns >= kChildAgeNs;
+  return born_ns == 0 || __atomic_load_n(&flowed, __ATOMIC_RELAXED) >= kChildFlows ||
+         os::monotonic_ns() - born_ns >= kChildAgeNs;
 }
 
 bool due_to_begin() {

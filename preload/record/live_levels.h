@@ -4,19 +4,42 @@
 
 #include <cstdint>
 
+#include "preload/state/thread.h"
+
 namespace memtrace::record {
 
 // Adds `change` bytes to the level of a memory (0 host, n device n-1).
+//
+// Once all events go into rings, a thread keeps its part of the host's level to itself (LevelParts). It tells
+// the process only when its part has changed by most_kept() since it did so last. So most events write no
+// memory that other threads write. Before that, each event changes the level of the process.
 void level(unsigned memory, std::int64_t change);
+// Return the level quickly. The host's level is off by less than most_kept() for each thread, at most 1 MiB for
+// up to 256 threads; it is exact until threads keep their parts.
 std::int64_t level_of(unsigned memory);
 std::int64_t host_level();
-// Returns the bytes of births since the start, or since the fork that made this process.
+// Returns the exact level, the sum of all parts. Takes the threads lock.
+std::int64_t exact_host_level();
+// Returns the bytes of births since the start, or since the fork that made this process: the sum of all parts.
+// Takes the threads lock.
 std::int64_t flows_since_fork();
 void reset_flows();
 // The bytes of live tensors as given, because a free does not say how many were asked. A forked child starts
-// from them.
+// from them. The sum of all parts.
 void tensor_level(std::int64_t change);
 std::int64_t tensor_level();
+
+// From now on, threads keep their parts.
+void let_threads_keep_levels();
+// Returns the most bytes that a thread keeps to itself.
+std::int64_t most_kept();
+// Called when there are `threads` threads: the more there are, the less each keeps.
+void share_among(std::uint32_t threads);
+// Moves the part of an ended thread to the process, before a new thread takes over the record. The caller holds
+// the threads lock.
+void keep_levels_of(const Thread& ended);
+// In a forked child: moves the parts of all threads of the parent to the process. No thread keeps its part.
+void levels_forked();
 
 // True if any level has reached MEMTRACE_MIN_PEAK.
 bool is_large_enough();

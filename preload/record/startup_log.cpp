@@ -260,6 +260,7 @@ void flush_startup_log() {
   stop_noting_levels();
   ring_header()->highest_before = highest;
   __atomic_store_n(&ring_header()->beginning, std::uint64_t{0}, __ATOMIC_RELAXED);
+  let_threads_keep_levels();
   unmap_log();
 }
 

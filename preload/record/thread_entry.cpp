@@ -9,6 +9,7 @@
 #include "preload/os/threads.h"
 #include "preload/record/block_sampler.h"
 #include "preload/record/ended_thread.h"
+#include "preload/record/live_levels.h"
 #include "preload/record/thread_list.h"
 #include "preload/ring/ring.h"
 #include "preload/state/doorbell.h"
@@ -60,6 +61,8 @@ Thread* enter_list(bool* wants_pass) {
   if (thread == nullptr) thread = add_to_list();
   list_is_full = thread == nullptr;
   if (thread == nullptr) return nullptr;
+  keep_levels_of(*thread);
+  share_among(threads_made());
   std::memset(thread, 0, offsetof(Thread, scratch)); // not the scratch, which would touch its pages
   thread->index = next_thread_index();
   thread->tid = static_cast<std::uint32_t>(os::thread_id());

@@ -117,22 +117,22 @@ Passed append(RingSlot* slot, const Ring& ring, std::uint32_t& said, format::Sta
 
 // The order of the next records of two runs. Records of two threads may have one stamp: then the number of the
 // thread is their order, as in the analyzer.
-struct Turn {
+struct RunOrder {
   format::Stamp stamp;
   std::uint32_t thread;
-  bool operator<(const Turn& other) const {
+  bool operator<(const RunOrder& other) const {
     return stamp != other.stamp ? stamp < other.stamp : thread < other.thread;
   }
 };
-Turn turn_of(const PendingRun& run) {
+RunOrder order_of(const PendingRun& run) {
   return {run.stamp, run.thread};
 }
 
 void sink(std::uint32_t at, std::uint32_t count) {
   const PendingRun run = runs[at];
   for (std::uint32_t child; (child = 2 * at + 1) < count; at = child) {
-    if (child + 1 < count && turn_of(runs[child + 1]) < turn_of(runs[child])) ++child;
-    if (!(turn_of(runs[child]) < turn_of(run))) break;
+    if (child + 1 < count && order_of(runs[child + 1]) < order_of(runs[child])) ++child;
+    if (!(order_of(runs[child]) < order_of(run))) break;
     runs[at] = runs[child];
   }
   runs[at] = run;
@@ -149,9 +149,9 @@ void fold_runs(std::uint32_t count, bool all) {
   while (count != 0) {
     PendingRun& run = runs[0];
     // Up to the first record of another thread.
-    Turn other{~format::Stamp{0}, ~0u};
-    if (count > 1) other = turn_of(runs[1]);
-    if (count > 2 && turn_of(runs[2]) < other) other = turn_of(runs[2]);
+    RunOrder other{~format::Stamp{0}, ~0u};
+    if (count > 1) other = order_of(runs[1]);
+    if (count > 2 && order_of(runs[2]) < other) other = order_of(runs[2]);
     do {
       if (run.next + kAhead < run.end) folded.expect(run.at(run.next + kAhead));
       const RingRecord& record = run.at(run.next);
@@ -162,7 +162,7 @@ void fold_runs(std::uint32_t count, bool all) {
                                         folded.levels()[0][rollup::live]);
       if (run.next == run.end) break;
       run.stamp = run.at(run.next).stamp;
-    } while (turn_of(run) < other);
+    } while (order_of(run) < other);
     if (run.next == run.end) {
       __atomic_store_n(&run.slot->tail, run.end, __ATOMIC_RELEASE);
       runs[0] = runs[--count];

@@ -106,7 +106,7 @@ bool finish_walk(const AllocatorAnswer& answer, Residents* out) {
   zeros_were_read = scanned ? walk.zeros > zeros_matter(walk.before.resident)
                             : zeros_may_be(walk.sum.anonymous() + named_mappings().anonymous, walk.before);
   if (zeros_were_read && !scanned) return false;
-  const std::int64_t level = host_level();
+  const std::int64_t level = exact_host_level();
   const std::int64_t flows = flows_since_fork();
   drain_rings(false); // so that the live blocks are as new as the kernel's figure
   const Statm kernels = statm();
@@ -115,7 +115,7 @@ bool finish_walk(const AllocatorAnswer& answer, Residents* out) {
   walk.sum.finish(answer, out);
   const std::uint64_t meanwhile =
       distance(out->total, resident_now()) + static_cast<std::uint64_t>(flows_since_fork() - flows) +
-      distance(static_cast<std::uint64_t>(level), static_cast<std::uint64_t>(host_level()));
+      distance(static_cast<std::uint64_t>(level), static_cast<std::uint64_t>(exact_host_level()));
   if (meanwhile > out->drift) out->drift = meanwhile;
   // Between two turns, pages may change where the walk has already been.
   const std::uint64_t between =

@@ -67,7 +67,7 @@ std::uint64_t time_left(std::uint64_t now, Sample asked) {
 
 bool half_is_gone() {
   if (growth.half_is_gone()) return true;
-  const std::int64_t grown = host_level() - level_then;
+  const std::int64_t grown = exact_host_level() - level_then;
   return grown > 0 && static_cast<std::uint64_t>(grown) > close.left / 2;
 }
 
@@ -92,7 +92,7 @@ void sample_groups(std::uint64_t now, Sample asked) {
   if (all) groups_count = 0;
   const std::uint64_t left = close.left;
   const bool was_near = close.near;
-  level_then = host_level();
+  level_then = exact_host_level();
   const std::uint64_t before = os::thread_cpu_ns();
   close = sample_now(all ? Depth::all : Depth::groups, close.near);
   groups_cost = mean(groups_cost, os::thread_cpu_ns() - before);

@@ -97,7 +97,7 @@ void look_at_death(std::size_t given) {
   if (here && worth_a_record(*thread)) here.tick();
 }
 
-void check_raw_fork() {
+void notice_raw_fork() {
   if (const Recording here; here) notice_fork();
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "preload/record/sampled_address_filter.h"
+#include "preload/state/fork_mark.h"
 #include "preload/state/settings.h"
 #include "preload/state/thread.h"
 
@@ -40,7 +41,11 @@ void look_at_death(std::size_t given);
 
 // Notices a raw fork. Call it before counting: the counters may be in a page that a child of a raw clone shares
 // with its parent.
-void check_raw_fork();
+void notice_raw_fork();
+inline void check_raw_fork() {
+  if (fork_mark->here == 0) [[unlikely]]
+    notice_raw_fork();
+}
 
 // Counts a small block in a hook that is not time-critical. For a death, call it before the real free.
 inline void small_born(std::size_t given, std::uint64_t address = 0, std::size_t asked = 0) {

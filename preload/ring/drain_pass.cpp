@@ -147,7 +147,7 @@ void fold_runs(std::uint32_t count, bool all) {
     folded.level_error().thread_begins(runs[i].at(runs[i].next));
   for (std::uint32_t i = count / 2; i-- > 0;) sink(i, count);
   while (count != 0) {
-    PendingRun& run = runs[0];
+    PendingRun run = runs[0]; // a copy stays in registers
     // Up to the first record of another thread.
     RunOrder other{~format::Stamp{0}, ~0u};
     if (count > 1) other = order_of(runs[1]);
@@ -165,8 +165,9 @@ void fold_runs(std::uint32_t count, bool all) {
     } while (order_of(run) < other);
     if (run.next == run.end) {
       __atomic_store_n(&run.slot->tail, run.end, __ATOMIC_RELEASE);
-      runs[0] = runs[--count];
+      run = runs[--count];
     }
+    runs[0] = run;
     if (count != 0) sink(0, count);
   }
   if (windows) folded.level_error().pass_ends(all);

@@ -50,6 +50,9 @@ class Dense {
     return nullptr;
   }
 
+  // Returns the row that was found last; nullptr if there is none.
+  Row* last() { return last_ < used_ ? &rows_.at[last_] : nullptr; }
+
   // Returns the row of `key`; adds a copy of `key` if there is none. Returns nullptr if there is no room.
   Row* find_or_add(const Host& host, const Row& key) {
     if (Row* const found = find(key); found != nullptr) return found;

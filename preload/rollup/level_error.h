@@ -6,6 +6,12 @@
 
 namespace memtrace::rollup {
 
+// True if a birth or a death carries flows of small blocks.
+inline bool carries_any(const format::RingRecord& record) {
+  const format::CarriedFlows flows = format::carried_by(record);
+  return (flows.allocated | flows.freed | flows.births | flows.deaths) != 0;
+}
+
 // Returns the flows of small blocks that a record carries: those since the last record of its thread.
 inline format::SmallTotals flows_of(const format::RingRecord& record) {
   const auto type = static_cast<format::EventType>(record.type);
@@ -26,6 +32,13 @@ inline format::SmallTotals missing_of(const format::RingRecord& record) {
     flows.freed -= both;
   }
   return flows;
+}
+
+// True if the levels may lack flows before `record` is applied: most births and deaths carry none.
+inline bool may_lack(const format::RingRecord& record) {
+  const auto type = static_cast<format::EventType>(record.type);
+  if (type == format::EventType::counters) return true;
+  return (type == format::EventType::birth || type == format::EventType::death) && carries_any(record);
 }
 
 // A level is wrong for two reasons.
@@ -68,9 +81,10 @@ class LevelError {
   // `next`: the next record of the thread; nullptr if this pass has no more. `level`: the level after the
   // record.
   void add_record(const format::RingRecord& record, const format::RingRecord* next, std::int64_t level) {
-    if (next != nullptr) now_.add(missing_of(*next));
-    now_.take(missing_of(record));
-    most_.raise(now_);
+    const bool more = next != nullptr && may_lack(*next), less = may_lack(record);
+    if (more) now_.add(missing_of(*next));
+    if (less) now_.take(missing_of(record));
+    if (more || less) most_.raise(now_);
     seen_ = larger(seen_, level);
     newest_ = larger(newest_, record.stamp);
     if (used_ != 0 && record.stamp <= passes_[used_ - 1].newest) add_late_record(record.stamp, level);

@@ -128,13 +128,14 @@ void Ledger::birth(const Host& host, const RingRecord& record, const PhasePlace&
     if (over) note_displaced(block, before->birth);
     enter(host, block, file);
     leave(host, block, place);
-  } else if (before != nullptr) { // its death was lost or comes late: a move records it only afterwards
-    note_displaced(*before, block.birth);
-    displace(host, *before, place);
-    *before = block;
-    enter(host, block, file);
   } else {
-    if (!live_.add(host, block)) ++unlisted_;
+    if (before != nullptr) { // its death was lost or comes late: a move records it only afterwards
+      note_displaced(*before, block.birth);
+      displace(host, *before, place);
+      *before = block;
+    } else if (!live_.add(host, block)) {
+      ++unlisted_;
+    }
     enter(host, block, file);
   }
   raise(block.memory);

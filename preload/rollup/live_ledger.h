@@ -107,7 +107,8 @@ class Ledger {
   static constexpr std::uint32_t kCovered = 64;
   static_assert(kOrphans <= format::kMostLate && kDisplaced + kCovered <= format::kMostLate);
 
-  LedgerBlock block_of(const format::RingRecord& record, const PhasePlace& place) const;
+  [[gnu::always_inline]] inline LedgerBlock block_of(const format::RingRecord& record,
+                                                     const PhasePlace& place) const;
   void enter(const Host& host, const LedgerBlock& block, FileRows& file);
   void leave(const Host& host, const LedgerBlock& block, const PhasePlace& place);
   void raise(unsigned memory);

@@ -59,13 +59,13 @@ void Rollup::apply_now(std::uint32_t thread, const RingRecord& record) {
   switch (static_cast<EventType>(record.type)) {
     case EventType::birth: {
       const PhasePlace place = phases_.place(thread);
-      carry(thread, flows_of(record), place);
+      if (carries_any(record)) carry(thread, flows_of(record), place);
       ledger_.birth(host_, record, place, file_);
       break;
     }
     case EventType::death: {
       const PhasePlace place = phases_.place(thread);
-      carry(thread, flows_of(record), place);
+      if (carries_any(record)) carry(thread, flows_of(record), place);
       ledger_.death(host_, record, place);
       return; // a death does not raise a level
     }

@@ -4,7 +4,6 @@
 
 namespace memtrace::rollup {
 
-using format::Figure;
 using format::kNoStepBucket;
 
 namespace {
@@ -25,11 +24,10 @@ std::uint32_t text_of(PathIndex path) {
 
 } // namespace
 
-OpenRow* StepRows::row(const Host& host, const PhasePlace& place, std::uint8_t memory) {
+OpenRow* StepRows::other_row(const Host& host, std::uint64_t key) {
   OpenRow wanted;
-  wanted.key = OpenRow::key_of(place, memory);
+  wanted.key = key;
   if (OpenRow* const found = rows_.find(wanted); found != nullptr) return found;
-  const std::uint64_t key = wanted.key;
   wanted = OpenRow{};
   wanted.key = key;
   return rows_.find_or_add(host, wanted);
@@ -43,20 +41,6 @@ bool StepRows::is_open(std::uint64_t key) {
   return found != nullptr && found->open != 0;
 }
 
-void StepRows::flow(const Host& host, const PhasePlace& place, std::uint8_t memory, std::uint64_t allocated,
-                    std::uint64_t freed, std::uint64_t allocations) {
-  OpenRow* const found = row(host, place, memory);
-  if (found == nullptr) return;
-  // The sums may wrap, because their sizes come from the program's memory.
-  const auto add = [found](Figure figure, std::uint64_t more) {
-    std::int64_t& sum = (*found)[figure];
-    sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + more);
-  };
-  add(Figure::allocated, allocated);
-  add(Figure::freed, freed);
-  add(Figure::allocations, allocations);
-}
-
 void StepRows::born(const Host& host, const LedgerBlock& block, FileRows& file) {
   const std::uint64_t bytes = block.is(LedgerBlock::kTensor) ? block.tensor_bytes() : block.given;
   SiteCells key{};
@@ -67,7 +51,8 @@ void StepRows::born(const Host& host, const LedgerBlock& block, FileRows& file) 
                                         (block.is(LedgerBlock::kSampled) ? format::kSampled : 0))
                  << 16;
   key.min = ~std::uint64_t{0};
-  SiteCells* site = sites_.find_or_add(host, key);
+  SiteCells* site = sites_.last();
+  if (site == nullptr || !site->same(key)) site = sites_.find_or_add(host, key);
   if (site == nullptr) { // site rows are sums: writing them early loses nothing
     publish_sites(file);
     site = sites_.find_or_add(host, key);

@@ -31,9 +31,20 @@ struct OpenRow {
 class StepRows {
  public:
   // Returns nullptr if there is no room: one step may have 2,048 rows.
-  OpenRow* row(const Host& host, const PhasePlace& place, std::uint8_t memory);
+  OpenRow* row(const Host& host, const PhasePlace& place, std::uint8_t memory) {
+    const std::uint64_t key = OpenRow::key_of(place, memory);
+    OpenRow* const last = rows_.last();
+    return last != nullptr && last->key == key ? last : other_row(host, key);
+  }
   void flow(const Host& host, const PhasePlace& place, std::uint8_t memory, std::uint64_t allocated,
-            std::uint64_t freed, std::uint64_t allocations);
+            std::uint64_t freed, std::uint64_t allocations) {
+    OpenRow* const found = row(host, place, memory);
+    if (found == nullptr) return;
+    // The sums may wrap, because their sizes come from the program's memory.
+    grow((*found)[format::Figure::allocated], allocated);
+    grow((*found)[format::Figure::freed], freed);
+    grow((*found)[format::Figure::allocations], allocations);
+  }
   void born(const Host& host, const LedgerBlock& block, FileRows& file);
 
   // Writes the rows of steps other than `now` that have no open phase into the file. If there is no file, drops
@@ -63,6 +74,7 @@ class StepRows {
       return where == other.where && what == other.what && bucket == other.bucket;
     }
   };
+  OpenRow* other_row(const Host& host, std::uint64_t key);
   bool is_open(std::uint64_t key);
   void put(const OpenRow& row, FileRows& file);
   void put(const SiteCells& site, FileRows& file);

@@ -263,7 +263,7 @@ Appended append_events(const format::SegmentHeader& header, const std::uint8_t* 
   return Appended::yes;
 }
 
-bool is_late(std::uint8_t type) {
+bool is_late_fact(std::uint8_t type) {
   switch (static_cast<EventType>(type)) {
     case EventType::text:
     case EventType::code:

@@ -32,7 +32,10 @@ Appended append_events(const format::SegmentHeader& header, const std::uint8_t* 
 
 // Definitions and facts of a window go to the trace file too. is_late() is true for their types. note_late()
 // collects them. write_late() writes them, and note_late() calls it if its buffer is full.
-bool is_late(std::uint8_t type);
+bool is_late_fact(std::uint8_t type);
+inline bool is_late(std::uint8_t type) {
+  return type > static_cast<std::uint8_t>(format::EventType::death) && is_late_fact(type);
+}
 void note_late(const format::RingRecord& record);
 void note_late_text(format::TextId id, const char* text, std::size_t bytes);
 void write_late();

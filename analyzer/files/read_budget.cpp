@@ -31,6 +31,11 @@ void Budget::refuse(bool work) {
   throw OverBudget();
 }
 
+void Budget::refuse_second() const {
+  if (lifted_ || std::uncaught_exceptions() != 0) return;
+  throw OverBudget(); // the command's thread throws it again when it reaches this place
+}
+
 std::string Budget::refusal() const {
   const std::string what = work_ ? "a report would look at blocks and records " +
                                        std::to_string(most_looks_ / 1'000'000) +

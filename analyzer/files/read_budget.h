@@ -42,10 +42,41 @@ class Budget {
     if (looks_ > most_looks_) refuse(true);
   }
   void took(std::size_t bytes) {
+    if (second_ != nullptr) {
+      second_->held += static_cast<std::int64_t>(bytes);
+      if (second_->held > second_->most) refuse_second();
+      return;
+    }
     held_ += bytes;
-    if (held_ > most_held_) refuse(false);
+    if (held_ + beside_ > most_held_) refuse(false);
   }
-  void gave(std::size_t bytes) { held_ -= bytes; }
+  void gave(std::size_t bytes) {
+    if (second_ != nullptr) {
+      second_->held -= static_cast<std::int64_t>(bytes);
+      return;
+    }
+    held_ -= bytes;
+  }
+
+  // What a second thread holds. It has a count of its own, and the command's thread adds the state that belongs
+  // to the batch that it got. So a refusal does not depend on which thread was faster.
+  struct Second {
+    std::int64_t held = 0; // below 0 if it gave back what the other thread took
+    std::int64_t most = 0;
+  };
+  // Returns the count for a thread that begins now.
+  Second second() const {
+    return {0, most_held_ > held_ ? static_cast<std::int64_t>(most_held_ - held_) : 0};
+  }
+  // Makes the calling thread count in `second` from now on.
+  static void count_in(Second& second) { second_ = &second; }
+  // Sets what the second thread held when it made the present batch.
+  void beside(std::int64_t bytes) { beside_ = static_cast<std::uint64_t>(bytes); }
+  // Adds the count of a second thread that has ended.
+  void joined(const Second& second) {
+    beside_ = 0;
+    held_ += static_cast<std::uint64_t>(second.held);
+  }
 
   // Returns one line: the trace, the reason, the remedy.
   std::string refusal() const;
@@ -55,8 +86,11 @@ class Budget {
 
  private:
   void refuse(bool work);
+  void refuse_second() const;
 
-  std::uint64_t held_ = 0;
+  static inline constinit thread_local Second* second_ = nullptr; // null in the command's thread
+  std::uint64_t held_ = 0;   // by the command's thread
+  std::uint64_t beside_ = 0; // by a second thread, modulo 2^64
   std::uint64_t most_held_ = kBytes;
   std::uint64_t looks_ = 0;
   std::uint64_t most_looks_ = kLooks;

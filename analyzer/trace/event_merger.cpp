@@ -261,11 +261,12 @@ bool Order::turn() {
   return true;
 }
 
-std::span<const Event> Order::next() {
+void Order::next(std::vector<Event>& out) {
+  ready_.swap(out); // takes over its memory
   ready_.clear();
   while (ready_.size() < kTogether && turn()) {
   }
-  return ready_;
+  ready_.swap(out);
 }
 
 OrderCounts Order::counts() const {

@@ -76,9 +76,8 @@ class Order {
  public:
   explicit Order(const Streams& streams, const Beginning& beginning = {});
 
-  // Returns the next events, some hundreds at a time. Returns an empty span after the last. Valid until the
-  // next call.
-  std::span<const Event> next();
+  // Sets `out` to the next events, some hundreds at a time, or to none after the last.
+  void next(std::vector<Event>& out);
   // Complete after next() has returned an empty span.
   OrderCounts counts() const;
   std::uint64_t records() const { return records_; } // so far

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "analyzer/files/read_budget.h"
+#include "analyzer/trace/events_ahead.h"
 #include "analyzer/trace/noted_totals.h"
 #include "analyzer/trace/window_snapshot.h"
 
@@ -62,6 +63,13 @@ constexpr std::uint64_t kTold = [] {
   return types;
 }();
 constexpr std::uint64_t kOften = 4096; // records between two reports of progress
+
+std::uint64_t records_in(const Streams& threads) {
+  std::uint64_t out = 0;
+  for (const auto& [thread, stream] : threads)
+    for (const Run& run : stream.events) out += run.records;
+  return out;
+}
 
 } // namespace
 
@@ -300,7 +308,7 @@ OrderCounts Trace::each(const std::function<void(const Event&)>& take) const {
       mistrust_totals(part.threads, beginning);
     }
     const std::uint64_t before = sum.records;
-    Order order(part.threads, beginning);
+    EventsAhead order(part.threads, beginning, threads_for(records_in(part.threads)));
     for (auto events = order.next(); !events.empty(); events = order.next()) {
       for (const Event& event : events) take(event);
       if (progress_ != nullptr) progress_->at("replaying", before + order.records(), records_);

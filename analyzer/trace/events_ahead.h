@@ -1,0 +1,73 @@
+// Purpose: the events of a merge, batch by batch, which a second thread may decode ahead.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "analyzer/files/read_budget.h"
+#include "analyzer/trace/event_merger.h"
+
+namespace memtrace::trace {
+
+// Some events that follow each other, and the state of the merge after them.
+struct EventBatch {
+  std::vector<Event> events; // none after the last
+  std::uint64_t records = 0; // of the merge so far
+  std::int64_t held = 0;     // bytes that the second thread held then
+};
+
+// Decoding and merging take half of a pass, and do not depend on the replay. So a second thread does them, some
+// batches ahead. Its batches are those that the merge gives alone, in the same order.
+class EventsAhead {
+ public:
+  enum class Threads { one, two };
+
+  // If no thread can be created, the calling thread decodes.
+  EventsAhead(const Streams& streams, const Beginning& beginning, Threads threads);
+  // Stops the second thread, even if events are left.
+  ~EventsAhead();
+  EventsAhead(const EventsAhead&) = delete;
+  EventsAhead& operator=(const EventsAhead&) = delete;
+
+  // Returns the next events. Returns none after the last. Valid until the next call. Throws what the second
+  // thread threw at this place.
+  std::span<const Event> next();
+
+  std::uint64_t records() const { return present_->records; } // of the events so far
+  // Complete after next() has returned no events.
+  OrderCounts counts() const { return order_.counts(); }
+  Ordinal ordinal() const { return order_.ordinal(); }
+  bool has_second_thread() const { return second_.joinable(); }
+
+ private:
+  static constexpr std::size_t kBatches = 16; // 0.75 MB, which fits the cache that two cores share
+
+  void decode_ahead();
+  void decode_all();
+  void stop();
+
+  Order order_; // of the second thread while there is one
+  std::vector<EventBatch> ring_;
+  EventBatch* present_;
+  std::uint64_t given_ = 0; // batches that the caller got from the second thread
+  std::mutex mutex_; // guards what follows
+  std::condition_variable changed_;
+  std::uint64_t made_ = 0;  // batches
+  std::uint64_t taken_ = 0; // batches that the caller is done with
+  bool stopped_ = false;
+  bool over_ = false;         // the last batch is made, or the second thread failed
+  std::exception_ptr failed_; // after the batches that are made
+  files::Budget::Second count_;
+  std::thread second_;
+};
+
+// Returns two if this process may use more than one processor, and if the work is worth a thread.
+EventsAhead::Threads threads_for(std::uint64_t records);
+
+} // namespace memtrace::trace

@@ -24,18 +24,19 @@ BlockGroups::BlockGroups(const trace::Trace& trace, Step last_step)
       last_step_(last_step),
       modules_seen_(trace.facts().parameters.has_value()) {}
 
-void BlockGroups::labelled(const Block& block) {
-  if (block.tensor && block.label != Role::checkpoint) roles_.add(block);
-}
-
 HoldingGroup BlockGroups::of_dead(const Block& block, const Phases& phases) {
-  return group(block, phases,
+  return group(block, phases.paths(),
                {false, phases.open(block.born.occurrence), phases.step(), last_step_, modules_seen_});
 }
 
 HoldingGroup BlockGroups::of_survivor(const Block& block, const Phases& phases) {
-  return group(block, phases,
+  return group(block, phases.paths(),
                {true, phases.open(block.born.occurrence), phases.step(), phases.step(), modules_seen_});
+}
+
+HoldingGroup BlockGroups::of_ended(const Block& block, Fate fate, const Paths& paths) {
+  if (!fate.survived) fate.last_step = last_step_;
+  return group(block, paths, fate);
 }
 
 void BlockGroups::settle(HoldingGroup& group) const {
@@ -47,7 +48,7 @@ void BlockGroups::settle(HoldingGroup& group) const {
   group.name = said.name;
 }
 
-HoldingGroup BlockGroups::group(const Block& block, const Phases& phases, const Fate& fate) {
+HoldingGroup BlockGroups::group(const Block& block, const Paths& paths, const Fate& fate) {
   HoldingGroup group;
   group.stack = block.stack;
   group.kind = block.locked ? format::Kind::registered : block.kind;
@@ -56,7 +57,7 @@ HoldingGroup BlockGroups::group(const Block& block, const Phases& phases, const 
   say_role(group, block, fate);
   group.made_as = made_as(block);
   group.path = block.born.path;
-  group.phase = phases.paths().last(group.path);
+  group.phase = paths.last(group.path);
   group.known = block.born.known;
   group.step = block.born.step;
   group.module = modules_.shared(block.module);

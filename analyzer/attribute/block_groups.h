@@ -19,19 +19,23 @@ class BlockGroups {
   BlockGroups(const trace::Trace& trace, Step last_step);
 
   // Give it each label of the pass.
-  void labelled(const Block& block);
+  void labelled(const Block& block) { roles_.labelled(block); }
+  // Sets all labels of the pass at once.
+  void set_labels(const SiteRoles& roles) { roles_ = roles; }
 
   // Returns the group of a block that died now, in the state `phases`.
   HoldingGroup of_dead(const Block& block, const Phases& phases);
   // Returns the group of a block that is alive at the end of the trace, or before a gap.
   HoldingGroup of_survivor(const Block& block, const Phases& phases);
+  // Returns the group of a block that ended before. If it died, the fate lacks the last step.
+  HoldingGroup of_ended(const Block& block, Fate fate, const Paths& paths);
 
   // Replaces an inferred role by the label of other blocks of its site, if there is one. Call it after the
   // pass, when all labels are known.
   void settle(HoldingGroup& group) const;
 
  private:
-  HoldingGroup group(const Block& block, const Phases& phases, const Fate& fate);
+  HoldingGroup group(const Block& block, const Paths& paths, const Fate& fate);
   void say_role(HoldingGroup& group, const Block& block, const Fate& fate);
   Role made_for(const Block& block);
   const char* made_as(const Block& block);

@@ -28,6 +28,7 @@ class Touches {
   // increase was.
   std::uint64_t late() const { return late_; }
   PathId path() const { return path_; }
+  std::size_t bytes() const { return sizeof *this + looks_.size() * sizeof looks_[0]; }
   Step step() const { return step_; }
 
  private:
@@ -46,6 +47,12 @@ class Touched {
 
   // Returns null if the block has no scan: it was fully resident, or it died before the first scan.
   const Touches* of(std::uint64_t address, format::Stamp birth) const;
+  std::size_t bytes() const { // of memory that a copy takes, about
+    constexpr std::size_t kNode = 64;
+    std::size_t out = sizeof *this + stays_.size() * sizeof(Stay);
+    for (const auto& [block, touches] : blocks_) out += kNode + touches.bytes();
+    return out;
+  }
   void forget(std::uint64_t address, format::Stamp birth) {
     if (!blocks_.empty()) blocks_.erase({address, birth});
   }

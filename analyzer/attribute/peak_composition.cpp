@@ -8,6 +8,7 @@
 
 #include "analyzer/attribute/block_groups.h"
 #include "analyzer/attribute/block_residency.h"
+#include "analyzer/attribute/keyframes.h"
 #include "analyzer/attribute/sample_error.h"
 #include "analyzer/files/read_budget.h"
 #include "analyzer/replay/percentile.h"
@@ -205,8 +206,9 @@ struct InstantSets {
 
 class PeakSets : public Observer {
  public:
-  PeakSets(const trace::Trace& trace, const std::vector<Instant>& instants, Step last_step)
-      : groups_(trace, last_step), last_stamp_(trace.facts().last_stamp) {
+  // `touched`: the scans before the pass begins.
+  PeakSets(const trace::Trace& trace, const std::vector<Instant>& instants, BlockGroups& groups, Touched touched)
+      : groups_(groups), touched_(std::move(touched)), last_stamp_(trace.facts().last_stamp) {
     const std::set<Instant> sorted(instants.begin(), instants.end());
     for (const Instant& instant : sorted)
       timelines_[{instant.memory, instant.measure}].at.push_back(instant.at);
@@ -223,7 +225,7 @@ class PeakSets : public Observer {
   void died(const Block& block, const trace::Event& event) override {
     reservations_.add(block, event.ordinal, touched_);
     if (seen(block.birth, event.ordinal))
-      add(block, event.ordinal, event.stamp, groups_.of_dead(block, phases()));
+      add(block, event.ordinal, event.stamp, groups_.of_dead(block, phases()), touches_of(block));
     touched_.forget(block.address, block.birth_stamp);
   }
 
@@ -243,19 +245,21 @@ class PeakSets : public Observer {
   // The trace does not tell what happened to a block in a gap between windows. Up to the gap, the block is
   // treated as if the trace ended there. If it is alive after the gap, it is counted anew.
   void cut(const trace::Event& event) override { survived(event.ordinal, event.stamp); }
-  void finished() override {
-    survived(~trace::Ordinal{0}, last_stamp_);
-    paths_ = phases().paths();
+  void finished() override { survived(~trace::Ordinal{0}, last_stamp_); }
+
+  // Adds a block that ended after the pass.
+  void ended(const BlockEnd& end, const Paths& paths) {
+    if (seen(end.block.birth, end.at))
+      add(end.block, end.at, end.stamp, groups_.of_ended(end.block, end.fate, paths), end.touches.get());
   }
 
-  std::map<Instant, Holdings> take() {
-    std::map<Instant, Holdings> out;
+  // Adds the result to `out`. `paths`: of the whole trace.
+  void take(std::map<Instant, Holdings>& out, const Paths& paths) {
     for (auto& [which, timeline] : timelines_) {
       for (std::size_t i = 0; i < timeline.at.size(); ++i) {
-        out[{which.first, which.second, timeline.at[i]}] = holdings(timeline.sets[i], groups_, paths_);
+        out[{which.first, which.second, timeline.at[i]}] = holdings(timeline.sets[i], groups_, paths);
       }
     }
-    return out;
   }
 
   Reservations take_reservations() { return std::move(reservations_); }
@@ -264,22 +268,26 @@ class PeakSets : public Observer {
   void survived(trace::Ordinal until, format::Stamp stamp) {
     ledger().each_alive([&](const Block& block) {
       reservations_.add(block, until, touched_);
-      add(block, until, stamp, groups_.of_survivor(block, phases()));
+      add(block, until, stamp, groups_.of_survivor(block, phases()), touches_of(block));
     });
   }
 
-  void add(const Block& block, trace::Ordinal death, format::Stamp stamp, HoldingGroup group) {
+  const Touches* touches_of(const Block& block) const { return touched_.of(block.address, block.birth_stamp); }
+
+  void add(const Block& block, trace::Ordinal death, format::Stamp stamp, HoldingGroup group,
+           const Touches* touches) {
     const std::uint64_t lifetime = stamp > block.birth_stamp ? stamp - block.birth_stamp : 0;
     if (block.tensor)
-      at(block.memory, Measure::tensor, group, block, {block.tensor_bytes(), block.asked}, death, lifetime);
+      at(block.memory, Measure::tensor, group, block, {block.tensor_bytes(), block.asked}, death, lifetime,
+         touches);
     if (!block.counted && !block.sampled) return;
     const std::uint64_t spare = block.spare(); // has a row of its own
-    at(block.memory, Measure::live, group, block, {block.given - spare, block.asked}, death, lifetime);
+    at(block.memory, Measure::live, group, block, {block.given - spare, block.asked}, death, lifetime, touches);
     if (spare == 0) return;
     group.role = Role::rounding;
     group.name = {};
     group.made_as = "";
-    at(block.memory, Measure::live, group, block, {spare, 0}, death, lifetime);
+    at(block.memory, Measure::live, group, block, {spare, 0}, death, lifetime, touches);
   }
 
   // True if any instant is in [birth, death). Most blocks are born and die between two instants.
@@ -292,17 +300,15 @@ class PeakSets : public Observer {
     std::uint64_t bytes, asked;
   };
   void at(MemoryId memory, Measure measure, const HoldingGroup& group, const Block& block, const Amount& amount,
-          trace::Ordinal death, std::uint64_t lifetime) {
+          trace::Ordinal death, std::uint64_t lifetime, const Touches* touches) {
     const auto timeline = timelines_.find({memory, measure});
     if (timeline == timelines_.end()) return;
-    timeline->second.add(group, block, amount.bytes, amount.asked, death, lifetime,
-                         touched_.of(block.address, block.birth_stamp));
+    timeline->second.add(group, block, amount.bytes, amount.asked, death, lifetime, touches);
   }
 
-  BlockGroups groups_;
+  BlockGroups& groups_;
   Touched touched_;
   Reservations reservations_;
-  Paths paths_;
   format::Stamp last_stamp_;
   std::vector<trace::Ordinal> all_; // instants, ascending
   std::map<std::pair<MemoryId, Measure>, InstantSets> timelines_;
@@ -318,11 +324,41 @@ std::uint64_t untouched(const Holdings& alive) {
 
 std::map<Instant, Holdings> alive_at(const trace::Trace& trace, const std::vector<Instant>& instants,
                                      Step last_step, Reservations* reserved) {
+  std::map<Instant, Holdings> out;
   Replay replay(trace);
-  PeakSets sets(trace, instants, last_step);
+  BlockGroups groups(trace, last_step);
+  PeakSets sets(trace, instants, groups, {});
   replay.run(sets);
   if (reserved != nullptr) *reserved = sets.take_reservations();
-  return sets.take();
+  sets.take(out, replay.phases().paths());
+  return out;
+}
+
+std::map<Instant, Holdings> alive_at(const trace::Trace& trace, const Keyframes& keyframes,
+                                     const std::vector<Instant>& instants, Step last_step) {
+  if (keyframes.frames().empty()) return alive_at(trace, instants, last_step);
+  const auto& frames = keyframes.frames();
+  std::map<std::size_t, std::vector<Instant>> after; // by the number of frames before the instant
+  for (const Instant& instant : instants) {
+    const auto next =
+        std::upper_bound(frames.begin(), frames.end(), instant.at,
+                         [](trace::Ordinal at, const auto& frame) { return at < frame->state.at(); });
+    after[static_cast<std::size_t>(next - frames.begin())].push_back(instant);
+  }
+  std::map<Instant, Holdings> out;
+  BlockGroups groups(trace, last_step);
+  groups.set_labels(keyframes.roles());
+  for (const auto& [number, some] : after) {
+    const Keyframes::Frame* const from = number == 0 ? nullptr : frames[number - 1].get();
+    const trace::Ordinal until = number == frames.size() ? ~trace::Ordinal{0} : frames[number]->state.at();
+    PeakSets sets(trace, some, groups, from == nullptr ? Touched{} : from->touched);
+    Replay replay = from == nullptr ? Replay(trace) : Replay(trace, from->state);
+    replay.run_to(until, sets);
+    for (const BlockEnd& end : keyframes.ends())
+      if (end.at > until) sets.ended(end, keyframes.paths());
+    sets.take(out, keyframes.paths());
+  }
+  return out;
 }
 
 } // namespace memtrace::replay

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "analyzer/attribute/keyframes.h"
 #include "analyzer/attribute/reservations.h"
 #include "analyzer/replay/replay.h"
 #include "analyzer/replay/roles.h"
@@ -68,5 +69,9 @@ std::uint64_t untouched(const Holdings& alive);
 // it. If `reserved` is not null, adds the reservations of the whole trace to it.
 std::map<Instant, Holdings> alive_at(const trace::Trace& trace, const std::vector<Instant>& instants,
                                      Step last_step, Reservations* reserved = nullptr);
+
+// Returns the same, but replays only from the keyframe before each instant to the next one.
+std::map<Instant, Holdings> alive_at(const trace::Trace& trace, const Keyframes& keyframes,
+                                     const std::vector<Instant>& instants, Step last_step);
 
 } // namespace memtrace::replay

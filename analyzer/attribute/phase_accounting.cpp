@@ -16,6 +16,8 @@ using format::EventType;
 
 class Attribution : public Observer {
  public:
+  explicit Attribution(Keyframes* keyframes) : keyframes_(keyframes) {}
+
   Account take() && { return std::move(account_); }
   Account& result() { return account_; }
 
@@ -49,8 +51,16 @@ class Attribution : public Observer {
     pending_.push_back({memory, allocated, freed, allocations});
   }
 
+  void labelled(const Block& block) override {
+    if (keyframes_ != nullptr) keyframes_->labelled(block);
+  }
+  void died(const Block& block, const trace::Event& event) override {
+    if (keyframes_ != nullptr) keyframes_->died(block, event, phases());
+  }
+
   void after(const trace::Event& event, const PhasePosition& place) override {
     now_ = event.ordinal;
+    if (keyframes_ != nullptr) keyframes_->after(event, phases());
     if (updated_ != Step::none) note_update(event.stamp);
     if (!pending_.empty()) {
       Row& at = row(place.path, place.step).row;
@@ -70,6 +80,7 @@ class Attribution : public Observer {
   }
 
   void cut(const trace::Event& event) override {
+    if (keyframes_ != nullptr) keyframes_->cut(event, ledger(), phases());
     for (const auto& [id, open] : open_) open.row->row.partial = true;
     close_all();
     account_.detail.push_back({from_, before(phases().step())});
@@ -81,6 +92,7 @@ class Attribution : public Observer {
   }
 
   void finished() override {
+    if (keyframes_ != nullptr) keyframes_->finished(ledger(), phases());
     close_all();
     for (const auto& [memory, gpu] : devices_)
       if (gpu.most().peak) account_.device_usage[memory] = gpu.most();
@@ -314,6 +326,7 @@ class Attribution : public Observer {
     raise(*account_.rss, static_cast<std::int64_t>(std::max(sample.high_water, now.sum())), event, place);
   }
 
+  Keyframes* keyframes_; // or null
   Account account_;
   GrowingRows rows_;
   static constexpr std::size_t kSpare = 1024; // values of one level up to which no clean-up is needed
@@ -339,10 +352,14 @@ bool Account::whole(Step step) const {
                      [step](const StepSpan& span) { return span.first <= step && step <= span.last; });
 }
 
-Account account_phases(const trace::Trace& trace) {
+Account account_phases(const trace::Trace& trace, Keyframes* keyframes) {
   Replay replay(trace);
-  Attribution attribution;
-  const trace::OrderCounts counts = replay.run(attribution);
+  Attribution attribution(keyframes);
+  if (keyframes != nullptr)
+    keyframes->places().reached = [&](trace::Trace::Place place) {
+      keyframes->reached(std::move(place), replay.ledger(), replay.phases());
+    };
+  const trace::OrderCounts counts = replay.run(attribution, keyframes == nullptr ? nullptr : &keyframes->places());
   attribution.result().counts = counts;
   attribution.result().left = replay.ledger().level(MemoryId{0}).live;
   return std::move(attribution).take();

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "analyzer/attribute/device_usage.h"
+#include "analyzer/attribute/keyframes.h"
 #include "analyzer/attribute/marked_instants.h"
 #include "analyzer/attribute/phase_rows.h"
 #include "analyzer/replay/replay.h"
@@ -53,7 +54,8 @@ struct Account {
   bool whole(Step step) const;
 };
 
-// Runs the first pass. Memory grows with live blocks, and with rows: about 40 bytes each.
-Account account_phases(const trace::Trace& trace);
+// Runs the first pass. Memory grows with live blocks, and with rows: about 40 bytes each. If `keyframes` is not
+// null, it gets states of this pass.
+Account account_phases(const trace::Trace& trace, Keyframes* keyframes = nullptr);
 
 } // namespace memtrace::replay

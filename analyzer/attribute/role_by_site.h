@@ -22,11 +22,17 @@ Label label_of(const Block& block);
 // steps are labelled. So a label applies to all blocks of its site.
 class SiteRoles {
  public:
-  void add(const Block& block);
+  // Takes a block whose label is new. Every tensor that is saved is labelled a checkpoint, so this label does not
+  // count.
+  void labelled(const Block& block) {
+    if (block.tensor && block.label != Role::checkpoint) add(block);
+  }
   // Returns an unknown role if the site has no label, or several roles.
   Label of(format::StackId stack, PathId path) const;
 
  private:
+  void add(const Block& block);
+
   std::unordered_map<std::uint64_t, Label> labels_; // by stack and path
 };
 

@@ -31,6 +31,7 @@ class GrowingTables : public format::ModelSizes {
     }
   }
   void set_number(std::size_t, std::uint16_t) {} // only the writer needs it
+  std::size_t bytes() const { return sizeof *this + guesses_.size() * sizeof(Guess) + recent_.size() * sizeof(Birth); }
 
  private:
   std::uint16_t places_[kContexts] = {}; // index in `guesses_`, from 1; 0: none
@@ -38,6 +39,9 @@ class GrowingTables : public format::ModelSizes {
   std::vector<Birth> recent_;
 };
 
-using Model = format::BasicModel<GrowingTables>;
+class Model : public format::BasicModel<GrowingTables> {
+ public:
+  std::size_t bytes() const { return sizeof *this + tables().bytes(); }
+};
 
 } // namespace memtrace::trace

@@ -5,6 +5,26 @@
 
 namespace memtrace::trace {
 
+Cursor::Cursor(const Cursor& other)
+    : runs_(other.runs_),
+      run_(other.run_),
+      open_(other.open_),
+      in_run_(other.in_run_),
+      expected_(other.expected_),
+      source_(other.source_),
+      after_gap_(other.after_gap_),
+      gap_ahead_(other.gap_ahead_),
+      missing_(other.missing_),
+      payload_(other.payload_),
+      model_(other.model_ == nullptr ? nullptr : std::make_unique<Model>(*other.model_)),
+      coded_to_(other.coded_to_) {
+  if (other.decoder_) decoder_.emplace(*other.decoder_, other.payload_.data(), payload_, *model_);
+}
+
+std::size_t Cursor::bytes() const {
+  return sizeof *this + payload_.size() + (model_ == nullptr ? 0 : model_->bytes());
+}
+
 // Prepares the model for a segment. Returns false if the segment cannot be read: its coding continues that of
 // the one before, which was not read completely.
 bool Cursor::prepare_model(const Run& run) {

@@ -40,6 +40,9 @@ using Streams = std::map<std::uint32_t, Stream>; // by thread
 class Cursor {
  public:
   explicit Cursor(std::span<const Run> runs) : runs_(runs) {}
+  // A copy continues where `other` is. Both read the same runs.
+  Cursor(const Cursor& other);
+  Cursor(Cursor&&) = default;
 
   // Returns false after the last record. Reads the file once per segment.
   bool next(format::RingRecord& out);
@@ -49,6 +52,7 @@ class Cursor {
   std::uint64_t missing() const { return missing_; }   // records that are missing by sequence numbers
   std::uint64_t sequence() const { return expected_; } // of the next record, within the current source
   bool after_gap() const { return after_gap_; }        // the last record follows a gap
+  std::size_t bytes() const; // of memory that a copy takes, about
 
  private:
   bool prepare_model(const Run& run);

@@ -17,6 +17,13 @@ class Decoder {
   Decoder(std::span<const std::uint8_t> payload, Model& model)
       : at_(payload.data()), end_(payload.data() + payload.size()), model_(&model) {}
 
+  // Continues where `other` is, on copies of its payload and of its model.
+  Decoder(const Decoder& other, const std::uint8_t* others_payload, std::span<const std::uint8_t> payload, Model& model)
+      : at_(payload.data() + (other.at_ - others_payload)),
+        end_(payload.data() + payload.size()),
+        model_(&model),
+        damaged_(other.damaged_) {}
+
   // Returns false at the end of the payload. After an invalid byte it always returns false, and damaged() is
   // true. `commit` of the records is 0.
   bool next(format::RingRecord& out);

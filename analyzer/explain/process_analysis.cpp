@@ -172,9 +172,8 @@ std::optional<MemoryId> memory_named(const std::string& name) {
 }
 
 std::map<Instant, replay::Holdings> alive_at(const ProcessAnalysis& analysis,
-                                             const std::vector<Instant>& instants,
-                                             replay::Reservations* reserved) {
-  auto sets = replay::alive_at(*analysis.trace, instants, analysis.account.last_step, reserved);
+                                             const std::vector<Instant>& instants) {
+  auto sets = replay::alive_at(*analysis.trace, *analysis.keyframes, instants, analysis.account.last_step);
   name_workspaces(sets, *analysis.symbolizer);
   return sets;
 }
@@ -186,7 +185,8 @@ std::unique_ptr<ProcessAnalysis> analyze_process(std::unique_ptr<trace::Trace> t
   analysis->kind = std::move(kind);
   analysis->end = std::move(end);
   analysis->death = find_death(*analysis->trace, analysis->end);
-  analysis->account = replay::account_phases(*analysis->trace);
+  analysis->keyframes = std::make_unique<replay::Keyframes>(*analysis->trace);
+  analysis->account = replay::account_phases(*analysis->trace, analysis->keyframes.get());
   analysis->after_training = report::after_training(analysis->account, analysis->facts(), analysis->end);
   analysis->buckets = replay::buckets(*analysis->trace, analysis->account);
   analysis->steady = replay::steady(analysis->account);
@@ -197,7 +197,8 @@ std::unique_ptr<ProcessAnalysis> analyze_process(std::unique_ptr<trace::Trace> t
   const trace::Trace& open = *analysis->trace;
   analysis->symbolizer = std::make_unique<symbols::Symbolizer>(
       open.definitions(), open.facts(), symbols::load_names(symbols::names_file_of(open.path())));
-  analysis->sets = alive_at(*analysis, instants(*analysis), &analysis->reservations);
+  analysis->sets = alive_at(*analysis, instants(*analysis));
+  analysis->reservations = analysis->keyframes->reservations();
   return analysis;
 }
 

@@ -37,6 +37,7 @@ struct ProcessAnalysis {
   std::string kind; // as in the JSON: main, worker, rank, child
   ProcessEnd end;
   std::optional<Death> death;
+  std::unique_ptr<replay::Keyframes> keyframes; // of the pass that made `account`
   replay::Account account;
   replay::Buckets buckets;
   replay::Steady steady;
@@ -65,11 +66,9 @@ struct ProcessAnalysis {
   std::string place(replay::PathId path, replay::Step step) const;
 };
 
-// Returns what was alive at each instant. Reads the events once. If `reserved` is not null, adds the
-// reservations of the whole trace to it.
+// Returns what was alive at each instant. Reads the events near the instants.
 std::map<replay::Instant, replay::Holdings> alive_at(const ProcessAnalysis& analysis,
-                                                     const std::vector<replay::Instant>& instants,
-                                                     replay::Reservations* reserved = nullptr);
+                                                     const std::vector<replay::Instant>& instants);
 
 std::string memory_name(replay::MemoryId memory);
 std::optional<replay::MemoryId> memory_named(const std::string& name);

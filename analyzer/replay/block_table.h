@@ -69,6 +69,9 @@ class BlockTable {
   }
 
   std::size_t size() const { return size_; }
+  std::size_t bytes() const { // of memory that a copy takes, about
+    return cells_.size() * sizeof(Cell) + pool_.size() * sizeof(Block) + free_.size() * sizeof free_[0];
+  }
 
  private:
   static constexpr std::uint32_t kEmpty = ~std::uint32_t{0};

@@ -37,6 +37,16 @@ class LiveBlocks {
   const Level& level(MemoryId memory) const { return levels_[memory]; }
   std::uint64_t unknown_deaths() const { return unknown_deaths_; }
 
+  // Returns the bytes of memory that a copy takes, about.
+  std::size_t bytes() const {
+    constexpr std::size_t kNode = 48; // of a map, beside its value
+    std::size_t out = sizeof *this + (mappings_.size() + lifted_.size()) * (sizeof(Block) + kNode) +
+                      displaced_.size() * sizeof(Displaced) + early_deaths_.size() * sizeof(trace::Event) +
+                      (levels_.size() + inherited_.size()) * sizeof(Level);
+    for (const auto& table : tables_) out += table.bytes();
+    return out;
+  }
+
   template <typename Take>
   void each_alive(Take take) const {
     for (const auto& table : tables_) {

@@ -51,6 +51,14 @@ class Phases {
   PhasePosition born(const trace::Event& event);
   bool open(OccurrenceId id) const { return open_.contains(id); }
   const Paths& paths() const { return paths_; }
+  // Returns the bytes of memory that a copy takes, about.
+  std::size_t bytes() const {
+    constexpr std::size_t kNode = 64; // of a map, with its value
+    return sizeof *this + paths_.bytes() +
+           kNode * (name_of_text_.size() + born_.size() + reopened_.size() + recent_.size() + open_.size() +
+                    collecting_.size()) +
+           stacks_.size() * (kNode + 8 * sizeof(OpenOccurrence));
+  }
   Step step() const { return step_; }
   // Returns the first step in which an optimizer really updated. Returns Step::none if there is none yet.
   Step first_update() const { return first_update_; }

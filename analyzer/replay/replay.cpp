@@ -33,31 +33,77 @@ class Places {
   ThreadStep known_[kKept];
 };
 
+// Applies events to the state of a replay.
+class Steps {
+ public:
+  Steps(LiveBlocks& ledger, Phases& phases, Observer& observer)
+      : ledger_(ledger), phases_(phases), observer_(observer) {}
+
+  void take(const trace::Event& event) {
+    if (event.type == format::EventType::window) observer_.cut(event);
+    if (phases_.follow_collection(event, observer_)) places_.forget();
+    // Marks carry no bytes, so the order of phases and live blocks has no effect.
+    if (Places::changed_by(event.type)) {
+      phases_.apply(event, observer_);
+      places_.forget();
+    }
+    const PhasePosition& place =
+        event.type == format::EventType::held ? phases_.born(event) : places_.of(event.thread, phases_);
+    ledger_.apply(event, place, observer_);
+    observer_.after(event, place);
+  }
+
+ private:
+  LiveBlocks& ledger_;
+  Phases& phases_;
+  Observer& observer_;
+  Places places_;
+};
+
 } // namespace
 
 Replay::Replay(const trace::Trace& trace)
     : trace_(trace), ledger_(trace.definitions(), trace.facts()), phases_(trace.definitions(), trace.facts()) {}
 
-trace::OrderCounts Replay::run(Observer& observer) {
+Replay::Replay(const trace::Trace& trace, const Keyframe& from)
+    : trace_(trace), from_(&from), ledger_(from.ledger), phases_(from.phases) {}
+
+trace::OrderCounts Replay::run(Observer& observer, trace::Trace::Places* places) {
   observer.ledger_ = &ledger_;
   observer.phases_ = &phases_;
   observer.started();
-  Places places;
-  const trace::OrderCounts counts = trace_.each([&](const trace::Event& event) {
-    if (event.type == format::EventType::window) observer.cut(event);
-    if (phases_.follow_collection(event, observer)) places.forget();
-    // Marks carry no bytes, so the order of phases and live blocks has no effect.
-    if (Places::changed_by(event.type)) {
-      phases_.apply(event, observer);
-      places.forget();
-    }
-    const PhasePosition& place =
-        event.type == format::EventType::held ? phases_.born(event) : places.of(event.thread, phases_);
-    ledger_.apply(event, place, observer);
-    observer.after(event, place);
-  });
+  Steps steps(ledger_, phases_, observer);
+  const trace::OrderCounts counts = trace_.pass(
+      [&](std::span<const trace::Event> events) {
+        for (const trace::Event& event : events) steps.take(event);
+        return true;
+      },
+      places);
   observer.finished();
   return counts;
+}
+
+void Replay::run_to(trace::Ordinal until, Observer& observer) {
+  observer.ledger_ = &ledger_;
+  observer.phases_ = &phases_;
+  if (from_ == nullptr) observer.started();
+  Steps steps(ledger_, phases_, observer);
+  bool reached = false;
+  const auto take = [&](std::span<const trace::Event> events) {
+    for (const trace::Event& event : events) {
+      reached = event.ordinal > until;
+      if (reached) return false;
+      steps.take(event);
+    }
+    reached = events.back().ordinal == until;
+    return !reached;
+  };
+  if (from_ == nullptr) {
+    trace_.pass(take);
+  } else {
+    trace_.continue_from(from_->place, take);
+  }
+  if (!reached) observer.finished();
 }
 
 } // namespace memtrace::replay

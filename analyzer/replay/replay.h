@@ -30,17 +30,35 @@ class Observer : public PhaseWatcher, public BlockWatcher {
   const Phases* phases_ = nullptr;
 };
 
+// The state of a replay between two events. Another pass over the same trace may continue from it.
+struct Keyframe {
+  trace::Trace::Place place;
+  LiveBlocks ledger;
+  Phases phases;
+
+  trace::Ordinal at() const { return place.order->ordinal(); } // the event before it
+  std::size_t bytes() const { return place.order->bytes() + ledger.bytes() + phases.bytes(); } // about
+};
+
 // Every pass over one Trace gives equal ordinals, path ids and occurrence ids.
 class Replay {
  public:
   explicit Replay(const trace::Trace& trace);
-  trace::OrderCounts run(Observer& observer);
+  // Continues from the keyframe.
+  Replay(const trace::Trace& trace, const Keyframe& from);
+
+  // Replays to the end. `places`: see Trace::pass.
+  trace::OrderCounts run(Observer& observer, trace::Trace::Places* places = nullptr);
+  // Replays up to event `until`, and then the observer is not told that the trace has ended. If the trace ends
+  // before, it is told.
+  void run_to(trace::Ordinal until, Observer& observer);
 
   const LiveBlocks& ledger() const { return ledger_; }
   const Phases& phases() const { return phases_; }
 
  private:
   const trace::Trace& trace_;
+  const Keyframe* from_ = nullptr;
   LiveBlocks ledger_;
   Phases phases_;
 };

@@ -269,6 +269,12 @@ void Order::next(std::vector<Event>& out) {
   ready_.swap(out);
 }
 
+std::size_t Order::bytes() const {
+  std::size_t out = sizeof *this + later_.size() * sizeof(PendingBirth);
+  for (const ThreadStream& thread : threads_) out += sizeof thread + thread.cursor.bytes();
+  return out;
+}
+
 OrderCounts Order::counts() const {
   OrderCounts counts;
   counts.records = records_;

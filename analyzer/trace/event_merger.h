@@ -71,7 +71,7 @@ struct Beginning {
 };
 
 // A merge over all threads. Holds one decoded segment for each thread that is in the middle of one. If the
-// stamps of a thread run backwards, its records stay in its own order.
+// stamps of a thread run backwards, its records stay in its own order. A copy continues where this one is.
 class Order {
  public:
   explicit Order(const Streams& streams, const Beginning& beginning = {});
@@ -82,6 +82,7 @@ class Order {
   OrderCounts counts() const;
   std::uint64_t records() const { return records_; } // so far
   Ordinal ordinal() const { return ordinal_; }       // of the last event given
+  std::size_t bytes() const;                         // of memory that a copy takes, about
 
  private:
   struct Waiting { // bytes of small flows that come with the next record; unsigned, so that a sum may wrap

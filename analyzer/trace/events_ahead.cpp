@@ -8,8 +8,18 @@
 
 namespace memtrace::trace {
 
-EventsAhead::EventsAhead(const Streams& streams, const Beginning& beginning, Threads threads)
-    : order_(streams, beginning), ring_(threads == Threads::two ? kBatches : 1), present_(&ring_.front()) {
+namespace {
+
+constexpr std::size_t kLargestCopy = 4 << 20; // bytes: some ten threads in the middle of segments
+
+} // namespace
+
+EventsAhead::EventsAhead(Order order, Threads threads, const CopyStride* copies)
+    : order_(std::move(order)),
+      copies_(copies),
+      copied_(order_.records()),
+      ring_(threads == Threads::two ? kBatches : 1),
+      present_(&ring_.front()) {
   if (threads == Threads::one) return;
   count_ = files::Budget::of_command().second();
   try {
@@ -28,7 +38,7 @@ void EventsAhead::stop() {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
   }
-  changed_.notify_all();
+  emptied_.notify_all();
   second_.join();
   files::Budget::of_command().joined(count_);
 }
@@ -46,41 +56,56 @@ void EventsAhead::decode_ahead() {
     over_ = true;
     failed_ = std::move(failed);
   }
-  changed_.notify_all();
+  filled_.notify_all();
+}
+
+void EventsAhead::make(EventBatch& batch) {
+  order_.next(batch.events);
+  batch.records = order_.records();
+  batch.copy.reset();
+  if (copies_ == nullptr || batch.events.empty()) return;
+  const std::uint64_t stride = copies_->load(std::memory_order_relaxed);
+  if (stride == 0 || batch.records < copied_ + stride || order_.bytes() > kLargestCopy) return;
+  copied_ = batch.records;
+  batch.copy = std::make_unique<Order>(order_);
 }
 
 void EventsAhead::decode_all() {
   for (std::uint64_t number = 0;; ++number) {
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return stopped_ || number < taken_ + ring_.size(); });
+      if (number == taken_ + ring_.size())
+        emptied_.wait(lock, [&] { return stopped_ || number + kTogether <= taken_ + ring_.size(); });
       if (stopped_) return;
     }
     EventBatch& batch = ring_[number % ring_.size()];
-    order_.next(batch.events);
-    batch.records = order_.records();
+    make(batch);
     batch.held = count_.held;
-    const bool last = batch.events.empty();
+    if (batch.events.empty()) {
+      const std::lock_guard lock(mutex_);
+      made_ = number + 1;
+      return; // decode_ahead() wakes the other thread
+    }
+    bool enough = false;
     {
       const std::lock_guard lock(mutex_);
       made_ = number + 1;
+      enough = made_ == taken_ + kTogether;
     }
-    changed_.notify_all();
-    if (last) return;
+    if (enough) filled_.notify_one();
   }
 }
 
 std::span<const Event> EventsAhead::next() {
   if (!second_.joinable()) {
-    order_.next(present_->events);
-    present_->records = order_.records();
+    make(*present_);
     return present_->events;
   }
   {
     std::unique_lock lock(mutex_);
     taken_ = given_;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return over_ || made_ > given_; });
+    if (made_ + kTogether == taken_ + ring_.size()) emptied_.notify_one();
+    if (made_ == given_) filled_.wait(lock, [&] { return over_ || made_ >= given_ + kTogether; });
     if (made_ == given_) {
       if (failed_ != nullptr) std::rethrow_exception(std::exchange(failed_, nullptr));
       return {};

@@ -7,7 +7,6 @@
 #include <span>
 
 #include "analyzer/files/read_budget.h"
-#include "analyzer/trace/events_ahead.h"
 #include "analyzer/trace/noted_totals.h"
 #include "analyzer/trace/window_snapshot.h"
 
@@ -295,23 +294,43 @@ void Trace::mistrust_totals(const Streams& threads, Beginning& beginning) {
 }
 
 OrderCounts Trace::each(const std::function<void(const Event&)>& take) const {
+  return pass([&take](std::span<const Event> events) {
+    for (const Event& event : events) take(event);
+    return true;
+  });
+}
+
+OrderCounts Trace::pass(const TakeBatch& take, Places* places) const {
+  files::Budget::of_command().about(path());
+  files::Budget::of_command().looks(records_);
+  return read(nullptr, take, places);
+}
+
+void Trace::continue_from(const Place& place, const TakeBatch& take) const {
+  files::Budget::of_command().about(path());
+  read(&place, take, nullptr);
+}
+
+OrderCounts Trace::read(const Place* from, const TakeBatch& take, Places* places) const {
   OrderCounts sum;
   sum.records = unplaced_;
   sum.missing = missing_between_;
-  files::Budget::of_command().about(path());
-  files::Budget::of_command().looks(records_);
   Beginning beginning;
-  for (const TracePart& part : parts_) {
+  for (std::size_t i = from == nullptr ? 0 : from->part; i < parts_.size(); ++i) {
+    const TracePart& part = parts_[i];
     if (!part.placed) continue;
-    if (!part.snapshot.empty()) {
-      beginning = snapshot(part.snapshot, beginning.ordinal, take);
+    const bool continues = from != nullptr && i == from->part;
+    if (!part.snapshot.empty() && !continues) {
+      beginning = snapshot(part.snapshot, beginning.ordinal, [&](const Event& event) { take({&event, 1}); });
       mistrust_totals(part.threads, beginning);
     }
     const std::uint64_t before = sum.records;
-    EventsAhead order(part.threads, beginning, threads_for(records_in(part.threads)));
+    EventsAhead order(continues ? *from->order : Order(part.threads, beginning), threads_for(records_in(part.threads)),
+                      places == nullptr ? nullptr : &places->stride);
     for (auto events = order.next(); !events.empty(); events = order.next()) {
-      for (const Event& event : events) take(event);
+      if (!take(events)) return sum;
       if (progress_ != nullptr) progress_->at("replaying", before + order.records(), records_);
+      if (auto copy = order.copy()) places->reached({i, std::move(copy)});
     }
     const OrderCounts counts = order.counts();
     sum.records += counts.records;

@@ -14,6 +14,7 @@
 #include "analyzer/decode/segment_file.h"
 #include "analyzer/decode/window_files.h"
 #include "analyzer/trace/event_merger.h"
+#include "analyzer/trace/events_ahead.h"
 #include "analyzer/trace/kernel_samples.h"
 #include "analyzer/trace/process_facts.h"
 
@@ -70,6 +71,22 @@ class Trace {
   const std::string& writer() const { return index_.writer(); }
   NewerParts newer() const;
 
+  // A place between two events of a pass, from which another pass may continue.
+  struct Place {
+    std::size_t part = 0;
+    std::unique_ptr<const Order> order; // of this part
+  };
+  // Where a pass gets the places that it reaches.
+  struct Places {
+    CopyStride stride = 0; // records between two places; 0: no more places are wanted
+    std::function<void(Place)> reached;
+  };
+  using TakeBatch = std::function<bool(std::span<const Event>)>; // returns false to end the pass
+  // Gives every event to `take`, in order, some at a time. If `places` is not null, it gets places of this pass.
+  OrderCounts pass(const TakeBatch& take, Places* places = nullptr) const;
+  // Gives the events from `place` on to `take`.
+  void continue_from(const Place& place, const TakeBatch& take) const;
+
   // Gives every event to `take`, in order. After a gap between windows, a `window` event comes first, with the
   // state at that time: see window_snapshot.h. Returns the counts of the pass.
   OrderCounts each(const std::function<void(const Event&)>& take) const;
@@ -86,6 +103,7 @@ class Trace {
     bool follows = false; // follows the part before, which is damaged
   };
 
+  OrderCounts read(const Place* from, const TakeBatch& take, Places* places) const;
   void find_rings();
   void take_rings(const std::string& path);
   void build_parts();

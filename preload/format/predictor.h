@@ -64,6 +64,7 @@ class BasicModel : public ModelSizes {
     fresh_ = true;
   }
   bool fresh() const { return fresh_; } // true if it learned nothing since the restart
+  const Tables& tables() const { return tables_; }
 
   Stamp stamp = 0; // of the last record
 

@@ -1,0 +1,90 @@
+// Purpose: states of the first pass, from which the second pass continues near each instant.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "analyzer/attribute/block_residency.h"
+#include "analyzer/attribute/reservations.h"
+#include "analyzer/attribute/role_by_site.h"
+#include "analyzer/replay/replay.h"
+#include "analyzer/replay/roles.h"
+
+namespace memtrace::replay {
+
+// The end of a block that was alive at a keyframe: its death, a gap, or the end of the trace.
+struct BlockEnd {
+  Block block;
+  trace::Ordinal at = 0;
+  format::Stamp stamp = 0;
+  Fate fate; // if it died: without the last step of the trace
+  std::unique_ptr<const Touches> touches; // null: the block has no scan
+};
+
+// The second pass asks which blocks were alive at some instants, and needs the end of each, because its role is
+// known only then. From the keyframe before an instant to the next keyframe, it replays the events. All blocks of
+// the instant that are alive at that next keyframe have their ends here. So the rest of the trace is not read.
+class Keyframes {
+ public:
+  struct Frame {
+    Keyframe state;
+    Touched touched;
+  };
+
+  explicit Keyframes(const trace::Trace& trace);
+
+  // The first pass calls these, each after the event has taken effect.
+  void labelled(const Block& block);
+  void died(const Block& block, const trace::Event& event, const Phases& phases) {
+    reservations_.add(block, event.ordinal, touched_);
+    if (block.birth <= last_) ended(block, event.ordinal, event.stamp, phases, false);
+    touched_.forget(block.address, block.birth_stamp);
+  }
+  void cut(const trace::Event& event, const LiveBlocks& ledger, const Phases& phases);
+  void after(const trace::Event& event, const Phases& phases) {
+    using enum format::EventType;
+    const format::EventType type = event.type;
+    if (type == sample_touched || type == phase_begin || type == phase_end || type == step) follow(event, phases);
+  }
+  void finished(const LiveBlocks& ledger, const Phases& phases);
+  // Adds a keyframe.
+  void reached(trace::Trace::Place place, const LiveBlocks& ledger, const Phases& phases);
+  trace::Trace::Places& places() { return places_; }
+
+  // Ascending. There are none if the trace is short, or if a copy of its state takes too much memory.
+  const std::vector<std::unique_ptr<const Frame>>& frames() const { return frames_; }
+  const std::vector<BlockEnd>& ends() const { return ends_; } // of blocks alive at a frame, in their order
+  const SiteRoles& roles() const { return roles_; }           // by all labels of the trace
+  const Reservations& reservations() const { return reservations_; }
+  const Paths& paths() const { return paths_; }
+
+  // For tests: the bounds below.
+  void set_stride(std::uint64_t records) { places_.stride = records; }
+
+ private:
+  // Records between two keyframes at first. A replay of so many takes 30 ms.
+  static constexpr std::uint64_t kStride = 1 << 18;
+  static constexpr std::size_t kMost = 64;           // frames
+  static constexpr std::size_t kMostBytes = 96 << 20; // of all frames and ends
+
+  void follow(const trace::Event& event, const Phases& phases);
+  void ended(const Block& block, trace::Ordinal at, format::Stamp stamp, const Phases& phases, bool survived);
+  void survived(trace::Ordinal at, format::Stamp stamp, const LiveBlocks& ledger, const Phases& phases);
+  std::size_t bytes() const;
+  void thin();
+  void give_up();
+
+  trace::Trace::Places places_;
+  std::vector<std::unique_ptr<const Frame>> frames_;
+  std::vector<BlockEnd> ends_;
+  trace::Ordinal last_ = 0; // of the last frame
+  SiteRoles roles_;
+  Touched touched_;
+  Reservations reservations_;
+  Paths paths_;
+  format::Stamp last_stamp_;
+  bool modules_seen_;
+};
+
+} // namespace memtrace::replay

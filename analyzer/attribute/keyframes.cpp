@@ -51,14 +51,30 @@ void Keyframes::follow(const trace::Event& event, const Phases& phases) {
 
 void Keyframes::reached(trace::Trace::Place place, const LiveBlocks& ledger, const Phases& phases) {
   if (ledger.bytes() + phases.bytes() + touched_.bytes() > kMostBytes / 4) return give_up();
-  frames_.push_back(std::make_unique<const Frame>(Frame{{std::move(place), ledger, phases}, touched_}));
+  frames_.push_back(std::make_unique<const Frame>(Frame{{std::move(place), ledger, phases}, touched_, freed_later_}));
   last_ = frames_.back()->state.at();
   while (!frames_.empty() && (frames_.size() > kMost || bytes() > kMostBytes)) thin();
 }
 
+void Keyframes::outlived_step(const Block& block) {
+  const std::uint64_t bytes = block.memory != 0                 ? block.tensor_bytes()
+                              : block.counted && !block.sampled ? block.given
+                                                                : 0;
+  if (bytes != 0) freed_later_[{block.memory, block.stack}] += bytes;
+}
+
+std::size_t Keyframes::frames_before(trace::Ordinal at) const {
+  const auto next = std::upper_bound(frames_.begin(), frames_.end(), at, [](trace::Ordinal instant, const auto& frame) {
+    return instant < frame->state.at();
+  });
+  return static_cast<std::size_t>(next - frames_.begin());
+}
+
 std::size_t Keyframes::bytes() const {
   std::size_t out = ends_.size() * sizeof ends_[0];
-  for (const auto& frame : frames_) out += frame->state.bytes() + frame->touched.bytes();
+  constexpr std::size_t kNode = 64; // of a map, with its value
+  for (const auto& frame : frames_)
+    out += frame->state.bytes() + frame->touched.bytes() + kNode * frame->freed_later.size();
   return out;
 }
 

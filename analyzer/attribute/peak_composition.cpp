@@ -339,12 +339,7 @@ std::map<Instant, Holdings> alive_at(const trace::Trace& trace, const Keyframes&
   if (keyframes.frames().empty()) return alive_at(trace, instants, last_step);
   const auto& frames = keyframes.frames();
   std::map<std::size_t, std::vector<Instant>> after; // by the number of frames before the instant
-  for (const Instant& instant : instants) {
-    const auto next =
-        std::upper_bound(frames.begin(), frames.end(), instant.at,
-                         [](trace::Ordinal at, const auto& frame) { return at < frame->state.at(); });
-    after[static_cast<std::size_t>(next - frames.begin())].push_back(instant);
-  }
+  for (const Instant& instant : instants) after[keyframes.frames_before(instant.at)].push_back(instant);
   std::map<Instant, Holdings> out;
   BlockGroups groups(trace, last_step);
   groups.set_labels(keyframes.roles());

@@ -49,6 +49,15 @@ class EventPass : public Observer {
   void cut(const trace::Event& event) override { survived(event.ordinal, false); }
   void finished() override { survived(kNever, true); }
 
+  // Continues from a keyframe.
+  void begin_with(const FreedLater& freed) {
+    for (const auto& [of, bytes] : freed)
+      if (question_.until.contains(of.first)) out_.freed_later[of] = bytes;
+  }
+  // Adds a block that ended after the pass, and thus after the instants.
+  void ended(const BlockEnd& end) { lived(end.block, end.at); }
+  void set_step_begins(const std::vector<trace::Ordinal>& all) { step_begins_ = all; }
+
   LeftBlocks take() {
     for (LeftBlock& block : out_.each) {
       if (block.phase == ends_.size()) {
@@ -126,9 +135,33 @@ class EventPass : public Observer {
   LeftBlocks out_;
 };
 
+bool are_between_keyframes(const LeftQuestion& question, const Keyframes& keyframes) {
+  if (keyframes.frames().empty() || question.until.empty() || !question.counted.empty() || !question.cycles.empty())
+    return false;
+  const std::size_t number = keyframes.frames_before(question.until.begin()->second);
+  return std::all_of(question.until.begin(), question.until.end(),
+                     [&](const auto& one) { return keyframes.frames_before(one.second) == number; });
+}
+
+LeftBlocks left_near(const trace::Trace& trace, const LeftQuestion& question, const Keyframes& keyframes) {
+  const auto& frames = keyframes.frames();
+  const std::size_t number = keyframes.frames_before(question.until.begin()->second);
+  const Keyframes::Frame* const from = number == 0 ? nullptr : frames[number - 1].get();
+  const trace::Ordinal until = number == frames.size() ? kNever : frames[number]->state.at();
+  EventPass events(question);
+  if (from != nullptr) events.begin_with(from->freed_later);
+  Replay replay = from == nullptr ? Replay(trace) : Replay(trace, from->state);
+  replay.run_to(until, events);
+  for (const BlockEnd& end : keyframes.ends())
+    if (end.at > until) events.ended(end);
+  events.set_step_begins(keyframes.step_begins());
+  return events.take();
+}
+
 } // namespace
 
-LeftBlocks left_blocks(const trace::Trace& trace, const LeftQuestion& question) {
+LeftBlocks left_blocks(const trace::Trace& trace, const LeftQuestion& question, const Keyframes* keyframes) {
+  if (keyframes != nullptr && are_between_keyframes(question, *keyframes)) return left_near(trace, question, *keyframes);
   files::Budget::of_command().looks(question.counted.size() * trace.records());
   Replay replay(trace);
   EventPass events(question);

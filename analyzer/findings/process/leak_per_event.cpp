@@ -190,7 +190,7 @@ EventLeakCandidates propose_event_leaks(ProcessAnalysis& analysis) {
     question.cycles.push_back(analysis.cycles->end);
   }
   if (phases.counted.empty() && !steps_left_some(analysis, phases, question.until)) return out;
-  const replay::LeftBlocks left = replay::left_blocks(*analysis.trace, question);
+  const replay::LeftBlocks left = replay::left_blocks(*analysis.trace, question, analysis.keyframes.get());
   for (const EventLeak& leak : event_leaks(analysis, phases, left)) {
     const Finding finding = event_finding(analysis, phases, left, leak);
     out.stacks.insert(finding.stacks.begin(), finding.stacks.end());

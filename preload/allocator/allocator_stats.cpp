@@ -8,6 +8,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "preload/os/libc/elf_tables.h"
 #include "preload/os/libc/libc_table.h"
 #include "preload/stack/loaded_modules.h"
 
@@ -38,7 +39,9 @@ constinit bool library_is_found = false;
 
 template <class F>
 void look_up(F* out, const char* name) {
-  if (void* const p = dlsym(RTLD_DEFAULT, name); p != nullptr) {
+  void* p = plain_function_from(first_object(), name);
+  if (p == nullptr) p = dlsym(RTLD_DEFAULT, name);
+  if (p != nullptr) {
     std::memcpy(out, &p, sizeof p);
   } else {
     libc.dlerror(); // clears the error, so that the program does not find it

@@ -34,9 +34,10 @@ struct Names {
   std::size_t count = 0;
 
   void add(const char* name) { absent[count++] = name; }
-  bool has(const char* name) const {
+  // `own`: of memtrace's names, those of CUDA and no others begin with "cu".
+  bool has(const char* name, bool own = false) const {
     if (*name < 'c' || *name > 'p') return false; // as all of them
-    if (cuda && cuda::named(name) != nullptr) return true;
+    if (cuda && name[0] == 'c' && name[1] == 'u') return own || cuda::named(name) != nullptr;
     for (std::size_t i = 0; i < count; ++i)
       if (std::strcmp(name, absent[i]) == 0) return true;
     return false;
@@ -49,7 +50,7 @@ void hide_own(const link_map* self, const Names& names) {
   if (!own.complete()) return;
   ElfW(Sym)* lowest = nullptr, *highest = nullptr;
   own.each_defined([&](ElfW(Sym) & symbol) {
-    if (!names.has(own.names + symbol.st_name)) return;
+    if (!names.has(own.names + symbol.st_name, true)) return;
     if (lowest == nullptr || &symbol < lowest) lowest = &symbol;
     if (&symbol > highest) highest = &symbol;
   });
@@ -57,7 +58,7 @@ void hide_own(const link_map* self, const Names& names) {
   const auto bytes = static_cast<std::size_t>(highest + 1 - lowest) * sizeof *lowest;
   if (!os::make_writable(lowest, bytes)) return;
   own.each_defined([&](ElfW(Sym) & symbol) {
-    if (!names.has(own.names + symbol.st_name)) return;
+    if (!names.has(own.names + symbol.st_name, true)) return;
     symbol.st_value = 0;
     symbol.st_shndx = SHN_UNDEF;
   });
@@ -100,17 +101,19 @@ void clear_weak_references(const link_map* map, const Names& names) {
 
 } // namespace
 
+// Not by dlopen with RTLD_NOLOAD. The loader then searches all its folders for each name that is not loaded: 130
+// system calls.
+bool cuda_is_loaded() {
+  for (const link_map* map = record::first_object(); map != nullptr; map = map->l_next)
+    for (const char* soname : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcuda.so.1"})
+      if (record::is_library(map, soname)) return true;
+  return false;
+}
+
 bool cuda_is_there() {
   for (const char* path : {"/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg", "/dev/nvhost-ctrl"})
     if (os::exists(path)) return true;
-  for (const char* soname : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcuda.so.1"}) {
-    void* const library = record::libc.dlopen(soname, RTLD_LAZY | RTLD_NOLOAD);
-    if (library == nullptr) continue;
-    dlclose(library);
-    return true;
-  }
-  record::libc.dlerror();
-  return false;
+  return cuda_is_loaded();
 }
 
 void hide_absent(bool cuda) {

@@ -8,6 +8,7 @@
 
 #include <cstring>
 
+#include "preload/os/libc/elf_tables.h"
 #include "preload/os/libc/libc_table.h"
 #include "preload/stack/object_list.h"
 
@@ -69,7 +70,7 @@ void read_build_id(LoadedModule& module) {
 
 void find_modules_by(const char* executable) {
   main_path = executable;
-  finder = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+  finder = reinterpret_cast<FindObject>(function_from(first_object(), "_dl_find_object"));
   if (finder != nullptr) return;
   libc.dlerror(); // clears the error, so that the program does not find it
   finder = find_listed_object;

@@ -19,4 +19,9 @@ void* next_function(const char* name) {
   return self != nullptr ? record::function_from(self->l_next, name) : nullptr;
 }
 
+void* next_plain_function(const char* name) {
+  const link_map* const self = own_object();
+  return self != nullptr ? record::plain_function_from(self->l_next, name) : nullptr;
+}
+
 } // namespace memtrace::hooks

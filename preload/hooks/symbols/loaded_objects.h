@@ -13,5 +13,7 @@ const link_map* own_object();
 // Returns the next definition of a function after memtrace's, as RTLD_NEXT does, but without dlsym. Null: there
 // is none.
 void* next_function(const char* name);
+// Returns what RTLD_NEXT finds for memtrace, or null if only the loader can tell.
+void* next_plain_function(const char* name);
 
 } // namespace memtrace::hooks

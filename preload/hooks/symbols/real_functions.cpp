@@ -10,6 +10,7 @@
 
 #include "preload/allocator/allocator_stats.h"
 #include "preload/hooks/symbols/find_symbol.h"
+#include "preload/os/libc/elf_tables.h"
 #include "preload/os/libc/libc_table.h"
 #include "preload/os/libc/valgrind.h"
 #include "preload/os/mappings.h"
@@ -145,6 +146,12 @@ int early_madvise(void* at, std::size_t n, int advice) {
   return real.madvise != early_madvise ? real.madvise(at, n, advice) : 0;
 }
 
+// Not by dladdr, which reads all symbols of the object: 90,000 instructions for libc.
+const link_map* object_of(const void* function) {
+  std::uintptr_t start = 0;
+  return record::object_at(function, &start);
+}
+
 // Tests one block of each kind that glibc manages differently. Mapped blocks are left out, because freeing one
 // changes the size from which glibc maps the next.
 bool headers_agree(const Real& next) {
@@ -206,17 +213,13 @@ void find_real() {
   find_next(&next.mremap, "mremap");
   find_next(&next.mprotect, "mprotect");
   find_next(&next.madvise, "madvise");
-  Dl_info here{}, libc{};
-  foreign_allocator =
-      record::libc.dladdr(reinterpret_cast<void*>(next.malloc), &here) != 0 &&
-      record::libc.dladdr(reinterpret_cast<const void*>(record::libc.clock_gettime.get()), &libc) != 0 &&
-      here.dli_fbase != libc.dli_fbase;
+  const link_map* const here = object_of(reinterpret_cast<void*>(next.malloc));
+  const link_map* const libc = record::libc_object();
+  foreign_allocator = here != nullptr && libc != nullptr && here != libc;
   // Only the allocator that made a block can return its size. If that allocator has no such function, blocks
   // count as 0 bytes.
-  Dl_info sizes{};
-  if (record::libc.dladdr(reinterpret_cast<void*>(next.usable), &sizes) == 0 ||
-      sizes.dli_fbase != here.dli_fbase)
-    next.usable = early_usable;
+  const link_map* const sizes = object_of(reinterpret_cast<void*>(next.usable));
+  if (sizes == nullptr || sizes != here) next.usable = early_usable;
   next.sizes_in_headers = !foreign_allocator && headers_agree(next);
   if (next.sizes_in_headers) record::tool_leaves_malloc();
   record::find_allocator(!foreign_allocator, reinterpret_cast<const void*>(next.malloc));

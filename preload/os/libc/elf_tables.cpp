@@ -22,6 +22,15 @@ std::uint32_t hash_of(const char* name) {
   return hash;
 }
 
+bool is_plain_function(const ElfW(Sym) & symbol) {
+  return ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
+}
+
+// The vDSO's pointers are not relocated.
+bool is_searchable(const link_map* map, const Dynamic& object) {
+  return object.complete() && reinterpret_cast<std::uintptr_t>(object.symbols) >= map->l_addr;
+}
+
 // The headers of an executable at a fixed address are not at its bias, which is 0. The kernel says where they
 // are.
 ObjectRange range_of(const link_map* map) {
@@ -70,19 +79,34 @@ Dynamic::Dynamic(const link_map* object) {
   }
 }
 
-void* Dynamic::function(ElfW(Addr) base, const char* name) const {
+// The filter has two bits for each symbol. It excludes most names that the object does not define.
+bool Dynamic::may_define(std::uint32_t wanted) const {
+  constexpr unsigned kBits = 8 * sizeof(ElfW(Addr));
+  const auto* const words = reinterpret_cast<const ElfW(Addr)*>(hash + 4);
+  const ElfW(Addr) word = words[wanted / kBits % hash[2]];
+  return (word >> wanted % kBits & word >> (wanted >> hash[3]) % kBits & 1) != 0;
+}
+
+const ElfW(Sym) * Dynamic::definition(const char* name) const {
   constexpr std::uint16_t kOnlyForOldPrograms = 0x8000;
   const std::uint32_t buckets = hash[0];
-  if (buckets == 0) return nullptr;
-  for (std::uint32_t i = bucket(hash_of(name) % buckets); i >= hash[1]; ++i) {
+  const std::uint32_t wanted = hash_of(name);
+  if (buckets == 0 || !may_define(wanted)) return nullptr;
+  for (std::uint32_t i = bucket(wanted % buckets); i >= hash[1]; ++i) {
     const ElfW(Sym)& symbol = symbols[i];
     const bool old = versions != nullptr && (versions[i] & kOnlyForOldPrograms) != 0;
-    if (symbol.st_value != 0 && symbol.st_shndx != SHN_UNDEF && !old &&
-        ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && std::strcmp(names + symbol.st_name, name) == 0)
-      return reinterpret_cast<void*>(base + symbol.st_value);
+    if (same_hash(i, wanted) && symbol.st_value != 0 && symbol.st_shndx != SHN_UNDEF && !old &&
+        std::strcmp(names + symbol.st_name, name) == 0)
+      return &symbol;
     if (ends_chain(i)) break;
   }
   return nullptr;
+}
+
+void* Dynamic::function(ElfW(Addr) base, const char* name) const {
+  const ElfW(Sym)* const symbol = definition(name);
+  return symbol != nullptr && is_plain_function(*symbol) ? reinterpret_cast<void*>(base + symbol->st_value)
+                                                         : nullptr;
 }
 
 ProgramHeaders own_segments() {
@@ -108,12 +132,39 @@ const link_map* first_object() {
   return _r_debug.r_map;
 }
 
+bool is_file(const link_map* map, const char* name) {
+  if (map->l_name == nullptr) return false;
+  const char* const slash = std::strrchr(map->l_name, '/');
+  return std::strcmp(slash != nullptr ? slash + 1 : map->l_name, name) == 0;
+}
+
+bool is_library(const link_map* map, const char* name) {
+  if (is_file(map, name)) return true;
+  const char* names = nullptr;
+  ElfW(Addr) soname = 0;
+  for (const ElfW(Dyn)* entry = map->l_ld; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
+    if (entry->d_tag == DT_SONAME) soname = entry->d_un.d_val;
+  }
+  const bool relocated = reinterpret_cast<std::uintptr_t>(names) >= map->l_addr; // not those of the vDSO
+  return names != nullptr && soname != 0 && relocated && std::strcmp(names + soname, name) == 0;
+}
+
 void* function_from(const link_map* map, const char* name) {
   for (; map != nullptr; map = map->l_next) {
     const Dynamic object(map);
-    // The vDSO's pointers are not relocated.
-    if (!object.complete() || reinterpret_cast<std::uintptr_t>(object.symbols) < map->l_addr) continue;
+    if (!is_searchable(map, object)) continue;
     if (void* const found = object.function(map->l_addr, name); found != nullptr) return found;
+  }
+  return nullptr;
+}
+
+void* plain_function_from(const link_map* map, const char* name) {
+  for (; map != nullptr; map = map->l_next) {
+    const Dynamic object(map);
+    const ElfW(Sym)* const symbol = is_searchable(map, object) ? object.definition(name) : nullptr;
+    if (symbol == nullptr) continue;
+    return is_plain_function(*symbol) ? reinterpret_cast<void*>(map->l_addr + symbol->st_value) : nullptr;
   }
   return nullptr;
 }

@@ -38,9 +38,11 @@ struct Dynamic {
     }
   }
 
-  // Returns the function `name` that the object at `base` defines, or null if there is none. Skips, like dlsym,
-  // a version that is only for programs linked long ago: glibc has two of quick_exit. Skips, unlike dlsym, the
-  // stub of an executable that takes the address of another object's function.
+  // Returns the symbol `name` if the object defines it, or null. Skips, like dlsym, a version that is only for
+  // programs linked long ago: glibc has two of quick_exit. Skips, unlike dlsym, the stub of an executable that
+  // takes the address of another object's function.
+  const ElfW(Sym) * definition(const char* name) const;
+  // Returns the function `name` that the object at `base` defines, or null if there is none.
   void* function(ElfW(Addr) base, const char* name) const;
 
  private:
@@ -48,7 +50,11 @@ struct Dynamic {
     return hash + 4 + hash[2] * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
   }
   std::uint32_t bucket(std::uint32_t b) const { return first_bucket()[b]; }
-  bool ends_chain(std::uint32_t i) const { return (first_bucket()[hash[0] + i - hash[1]] & 1) != 0; }
+  // A chain has the hash of each symbol; its last bit is set at the end of the chain.
+  std::uint32_t link(std::uint32_t i) const { return first_bucket()[hash[0] + i - hash[1]]; }
+  bool ends_chain(std::uint32_t i) const { return (link(i) & 1) != 0; }
+  bool same_hash(std::uint32_t i, std::uint32_t wanted) const { return (link(i) ^ wanted) >> 1 == 0; }
+  bool may_define(std::uint32_t wanted) const;
 };
 
 // The program headers of the object that contains this code, as they are in memory.
@@ -70,8 +76,15 @@ ObjectRange object_range(std::uintptr_t bias, const ElfW(Phdr) * headers, std::s
 
 // Returns the first object of the program's list: the executable.
 const link_map* first_object();
+// True if the object's file has this name.
+bool is_file(const link_map* map, const char* name);
+// True if the object's file or its DT_SONAME has this name.
+bool is_library(const link_map* map, const char* name);
 // Returns the first definition of a function in `map` or in an object after it, or null if there is none.
 void* function_from(const link_map* map, const char* name);
+// Returns what the loader's lookup from `map` on returns, or null if only the loader can tell: there is no
+// definition, or the first one is not a plain function.
+void* plain_function_from(const link_map* map, const char* name);
 // Returns the object that contains `address`, and the object's first byte in `*start`. Returns null if there is
 // none. Not while another thread may load or unload a library.
 const link_map* object_at(const void* address, std::uintptr_t* start);

@@ -45,12 +45,6 @@ int first_on_exit(void (*call)(int, void*), void* argument) {
   return libc.on_exit != first_on_exit ? libc.on_exit(call, argument) : -1;
 }
 
-bool is_libc(const char* path) {
-  const char* const slash = std::strrchr(path, '/');
-  const char* const name = slash != nullptr ? slash + 1 : path;
-  return std::strcmp(name, "libc.so.6") == 0 || std::strcmp(name, "libdl.so.2") == 0;
-}
-
 template <class F>
 void take(const Dynamic& object, const link_map* map, const char* name, Found<F>* out) {
   if (void* const found = object.function(map->l_addr, name); found != nullptr)
@@ -59,7 +53,7 @@ void take(const Dynamic& object, const link_map* map, const char* name, Found<F>
 
 void find() {
   for (const link_map* map = first_object(); map != nullptr; map = map->l_next) {
-    if (map->l_name == nullptr || !is_libc(map->l_name)) continue;
+    if (!is_file(map, "libc.so.6") && !is_file(map, "libdl.so.2")) continue;
     const Dynamic object(map);
     if (!object.complete()) continue;
     take(object, map, "clock_gettime", &libc.clock_gettime);
@@ -71,6 +65,12 @@ void find() {
 }
 
 } // namespace
+
+const link_map* libc_object() {
+  const link_map* map = first_object();
+  while (map != nullptr && !is_file(map, "libc.so.6")) map = map->l_next;
+  return map;
+}
 
 constinit Libc libc = {{first_clock_gettime}, {first_dlopen}, {first_dlerror}, {first_dladdr}, {first_on_exit}};
 

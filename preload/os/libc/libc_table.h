@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <link.h>
 #include <time.h>
 
 namespace memtrace::record {
@@ -27,5 +28,8 @@ struct Libc {
   Found<int(void (*)(int, void*), void*)> on_exit;
 };
 [[gnu::visibility("hidden")]] extern constinit Libc libc;
+
+// Returns libc's entry in the list of loaded objects; null if there is none.
+const link_map* libc_object();
 
 } // namespace memtrace::record

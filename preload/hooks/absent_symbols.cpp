@@ -44,6 +44,11 @@ struct Names {
   }
 };
 
+// True if the object is not memtrace, and its tables can be read: the vDSO's cannot.
+bool is_other(const link_map* map, const Dynamic& object, const link_map* self) {
+  return map != self && object.complete() && reinterpret_cast<std::uintptr_t>(object.symbols) >= map->l_addr;
+}
+
 // The loader skips a symbol that is undefined.
 void hide_own(const link_map* self, const Names& names) {
   const Dynamic own(self);
@@ -65,27 +70,24 @@ void hide_own(const link_map* self, const Names& names) {
 }
 
 bool refers_weakly(const Dynamic& object, const Names& names) {
-  for (std::uint32_t i = 1; i < object.undefined_end(); ++i)
-    if (const char* const name = object.names + object.symbols[i].st_name;
-        ELF64_ST_BIND(object.symbols[i].st_info) == STB_WEAK &&
-        (names.has(name) || cuda::named(name) != nullptr))
-      return true;
+  for (std::uint32_t i = 1; i < object.undefined_end(); ++i) {
+    if (ELF64_ST_BIND(object.symbols[i].st_info) != STB_WEAK) continue;
+    const char* const name = object.names + object.symbols[i].st_name;
+    const bool may_be_cuda = name[0] == 'c' && name[1] == 'u';
+    if (names.has(name) || (may_be_cuda && cuda::named(name) != nullptr)) return true;
+  }
   return false;
 }
 
 // True if a slot is bound to memtrace's hook of a CUDA function whose real function is not loaded. The name
 // stays exported, since a library that defines it may be opened later. Until then the slot must be null.
 bool is_ours_alone(const char* name, void* bound) {
-  cuda::Hooked* const function = cuda::hidden() ? nullptr : cuda::named(name);
-  return function != nullptr && bound == function->hook && cuda::real_of(*function) == nullptr;
+  const cuda::Hooked* const function = cuda::hidden() ? nullptr : cuda::named(name);
+  return function != nullptr && bound == cuda::hook_of(*function) && cuda::real_of(*function) == nullptr;
 }
 
 // Sets those slots to null that the loader filled with memtrace's functions while it bound this object.
-void clear_weak_references(const link_map* map, const Names& names) {
-  const Dynamic object(map);
-  if (!object.complete() || reinterpret_cast<std::uintptr_t>(object.symbols) < map->l_addr ||
-      !refers_weakly(object, names))
-    return;
+void clear_weak_references(const link_map* map, const Dynamic& object, const Names& names) {
   for (int table = 0; table < 2; ++table) {
     for (std::size_t i = 0; i < object.bytes[table] / sizeof(ElfW(Rela)); ++i) {
       const ElfW(Rela)& relocation = object.tables[table][i];
@@ -126,10 +128,19 @@ void hide_absent(bool cuda) {
   const link_map* const self = own_object();
   if (self == nullptr) return;
   hide_own(self, names);
-  const link_map* first = self;
-  while (first->l_prev != nullptr) first = first->l_prev;
-  for (const link_map* map = first; map != nullptr; map = map->l_next)
-    if (map != self) clear_weak_references(map, names);
+  for (const link_map* map = record::first_object(); map != nullptr; map = map->l_next)
+    if (const Dynamic object(map); is_other(map, object, self) && refers_weakly(object, names))
+      clear_weak_references(map, object, names);
+}
+
+bool has_weak_references_to_absent() {
+  Names names;
+  for (const char* name : kNotAlways) names.add(name);
+  names.cuda = true;
+  const link_map* const self = own_object();
+  for (const link_map* map = record::first_object(); map != nullptr; map = map->l_next)
+    if (const Dynamic object(map); is_other(map, object, self) && refers_weakly(object, names)) return true;
+  return false;
 }
 
 } // namespace memtrace::hooks

@@ -1,5 +1,5 @@
 // Purpose: hides each name that memtrace exports and no other library defines.
-// Runs: in the constructor.
+// Runs: in the constructor, and when the recorder starts.
 #pragma once
 
 namespace memtrace::hooks {
@@ -10,5 +10,11 @@ namespace memtrace::hooks {
 // runtime is found, or if the user sets MEMTRACE_CUPTI=on.
 bool cuda_is_there();
 void hide_absent(bool cuda);
+
+// True if a loaded object has a weak reference to a name that hide_absent() may hide. The object may test it at
+// any time.
+bool has_weak_references_to_absent();
+// True if CUDA's driver or runtime is loaded.
+bool cuda_is_loaded();
 
 } // namespace memtrace::hooks

@@ -1,5 +1,5 @@
-// Purpose: the constructor.
-// Runs: at load time.
+// Purpose: the constructor, and the start of the recorder.
+// Runs: at load time, or at the first event of the process.
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -40,45 +40,96 @@ void say_whose_malloc(const void* first, bool ours) {
 // its symbolizer with the environment that the kernel passed.
 void keep_runtime_from_children() {
   namespace record = memtrace::record;
-  const char* const runtime = record::environment_text("MEMTRACE_RUNTIME");
-  auto* const list = const_cast<char*>(record::environment_text("LD_PRELOAD"));
-  if (runtime == nullptr || list == nullptr) return;
+  const char* const runtime = record::start_environment("MEMTRACE_RUNTIME");
+  auto* const list = const_cast<char*>(record::start_environment("LD_PRELOAD"));
+  if (runtime == nullptr || *runtime == '\0' || list == nullptr) return;
   const std::size_t bytes = std::strlen(runtime);
   if (std::strncmp(list, runtime, bytes) != 0 || list[bytes] != ':') return;
   std::memmove(list, list + bytes + 1, std::strlen(list + bytes + 1) + 1);
 }
 
-__attribute__((constructor)) void start() {
-  const int errno_before = errno;
-  memtrace::record::find_valgrind();
+// Of glibc's malloc, or of another allocator that comes before memtrace. Not by dlsym. If an executable at a fixed
+// address takes the address of malloc, dlsym returns its stub (Debian 11's python3).
+void* first_malloc() {
+  return memtrace::record::function_from(memtrace::record::first_object(), "malloc");
+}
+bool malloc_is_ours() {
+  return first_malloc() == reinterpret_cast<void*>(&malloc);
+}
+
+void start_recorder() {
   const memtrace::record::Unjudged unjudged;
-  memtrace::hooks::find_real();
-  memtrace::hooks::process_start();
   // In a sandbox only those system calls are made that the loader has made too: the allow-list may contain no
   // others.
   if (memtrace::record::starts_in_a_sandbox()) {
     memtrace::hooks::hide_absent(false);
     memtrace::record::os::never_call();
-    errno = errno_before;
     return;
   }
-  const char* const cupti = memtrace::record::environment("MEMTRACE_CUPTI");
+  if (memtrace::record::event_is_of_vfork_child()) return;
+  const char* const cupti = memtrace::record::start_environment("MEMTRACE_CUPTI");
   const bool cuda = (cupti != nullptr && std::strcmp(cupti, "on") == 0) || memtrace::hooks::cuda_is_there();
   memtrace::hooks::hide_absent(cuda);
-  // Not by dlsym. If an executable at a fixed address takes the address of malloc, dlsym returns its stub
-  // (Debian 11's python3).
-  void* const first = memtrace::record::function_from(memtrace::record::first_object(), "malloc");
-  bool ours = first == reinterpret_cast<void*>(&malloc);
+  bool ours = malloc_is_ours();
   if (!ours || memtrace::hooks::next_function("__lsan_init") != nullptr)
     memtrace::hooks::hide_globals_from_leak_checkers();
   if (!ours) ours = memtrace::hooks::blocks_come_from_sanitizer();
-  say_whose_malloc(first, ours);
+  say_whose_malloc(first_malloc(), ours);
   // An allocator before memtrace calls memtrace's mmap with its locks held, so no native stack is taken then.
   memtrace::record::start_life(ours);
   if (memtrace::record::active() && cuda) memtrace::hooks::offer_device_library();
   if (memtrace::record::active()) {
-    const char* const phases = memtrace::record::environment("MEMTRACE_PHASES");
+    const char* const phases = memtrace::record::start_environment("MEMTRACE_PHASES");
     memtrace::hooks::python_start(phases != nullptr ? phases : "auto");
+  }
+}
+
+void start_at_event() {
+  const int errno_before = errno;
+  start_recorder();
+  errno = errno_before;
+}
+
+// True if the recorder must start in the constructor:
+// - the user's settings ask for a trace of each process, or may be wrong, or have a relative path;
+// - another allocator comes first, or a leak checker reads the globals of the library;
+// - Python wants its audit hook before it starts;
+// - the program may test a weak reference, or use CUDA, before it allocates;
+// - a founder's name is in the environment without its job.
+bool must_start_now() {
+  using memtrace::record::start_environment;
+  for (const char* name : {"MEMTRACE_MIN_PEAK", "MEMTRACE_EXACT_MIN", "MEMTRACE_SAMPLE", "MEMTRACE_MAX_TRACE",
+                           "MEMTRACE_MAX_NODE", "MEMTRACE_STACKS", "MEMTRACE_PHASES", "MEMTRACE_CUPTI", "MEMTRACE_SPOOL"})
+    if (start_environment(name) != nullptr) return true;
+  if (start_environment("MEMTRACE_FOUNDED") != nullptr && start_environment("MEMTRACE_JOB") == nullptr) return true;
+  if (memtrace::record::under_valgrind) {
+    memtrace::hooks::find_real();
+    if (memtrace::hooks::malloc_is_valgrinds()) return true;
+  }
+  return !malloc_is_ours() ||
+         memtrace::hooks::next_function("__lsan_init") != nullptr ||
+         memtrace::record::function_from(memtrace::record::first_object(), "PySys_AddAuditHook") != nullptr ||
+         memtrace::hooks::cuda_is_loaded() || memtrace::hooks::has_weak_references_to_absent();
+}
+
+// glibc passes these to the constructors of libraries too.
+__attribute__((constructor)) void start(int count, char** arguments, char**) {
+  const int errno_before = errno;
+  memtrace::record::find_valgrind();
+  const memtrace::record::Unjudged unjudged;
+  memtrace::record::remember_environment();
+  memtrace::hooks::process_start();
+  // As in /proc/self/cmdline: one text after the other.
+  if (count > 0)
+    memtrace::record::remember_command(
+        arguments[0],
+        static_cast<std::size_t>(arguments[count - 1] + std::strlen(arguments[count - 1]) + 1 - arguments[0]));
+  if (must_start_now()) {
+    memtrace::hooks::find_real();
+    start_recorder();
+  } else {
+    memtrace::record::found_job();
+    memtrace::record::wait_for_first_event(&start_at_event);
   }
   keep_runtime_from_children();
   errno = errno_before;

@@ -1,5 +1,5 @@
 // Purpose: finds the job of this process, and the directories of its files.
-// Runs: once, in the constructor, because programs call chdir.
+// Runs: in the constructor, and once when the recorder starts.
 #include "preload/job/job_directory.h"
 
 #include <errno.h>
@@ -15,18 +15,17 @@
 #include "preload/os/clocks.h"
 #include "preload/os/environ.h"
 #include "preload/os/files.h"
+#include "preload/os/gate/start_page.h"
 #include "preload/os/paths.h"
 #include "preload/os/threads.h"
 
 namespace memtrace::record {
 
-constinit JobDirectory place{};
-
 namespace {
 
 const char* first_of(std::initializer_list<const char*> names) {
   for (const char* name : names) {
-    const char* const value = environment(name);
+    const char* const value = start_environment(name);
     if (value != nullptr && *value != '\0') return value;
   }
   return nullptr;
@@ -43,71 +42,77 @@ void find_ranks() {
   place.rank = number(first_of({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}), ~0u);
   place.local_rank = number(first_of({"LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"}), ~0u);
   place.world = number(first_of({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}), 0);
-  if (environment("TORCHELASTIC_RUN_ID") != nullptr) {
+  if (start_environment("TORCHELASTIC_RUN_ID") != nullptr) {
     place.launcher.add("torchrun");
-  } else if (environment("OMPI_COMM_WORLD_RANK") != nullptr) {
+  } else if (start_environment("OMPI_COMM_WORLD_RANK") != nullptr) {
     place.launcher.add("mpirun");
-  } else if (environment("SLURM_PROCID") != nullptr) {
+  } else if (start_environment("SLURM_PROCID") != nullptr) {
     place.launcher.add("slurm");
   }
 }
 
-// Takes the job's name that `memtrace run` chose, so that `memtrace run` knows where to look. A name has digits
-// and dashes. Returns false if there is no such name.
-bool take_name() {
-  const char* const name = environment("MEMTRACE_RUN");
-  if (name == nullptr) return false;
+// Returns the job's name that `memtrace run` chose, so that `memtrace run` knows where to look. A name has digits
+// and dashes. Returns null if there is no such name.
+const char* chosen_name() {
+  const char* const name = start_environment("MEMTRACE_RUN");
+  if (name == nullptr || *name == '\0') return nullptr;
   for (const char* at = name; *at != '\0'; ++at)
-    if (*at != '-' && (*at < '0' || *at > '9')) return false;
-  if (*name == '\0') return false;
-  place.job.add(name);
-  return true;
+    if (*at != '-' && (*at < '0' || *at > '9')) return nullptr;
+  return name;
 }
 
-// Returns the FNV-1a hash of the command line.
-std::uint64_t hash_of_command() {
+std::uint64_t hash_of(const char* text, std::size_t bytes) { // FNV-1a
   std::uint64_t hash = 0xCBF29CE484222325;
-  const long fd = os::open_kernel("/proc/self/cmdline");
-  if (fd < 0) return hash;
-  char some[512];
-  for (long got; (got = os::read_all(fd, some, sizeof some)) > 0;)
-    for (long i = 0; i < got; ++i) hash = (hash ^ static_cast<unsigned char>(some[i])) * 0x100000001B3;
-  os::close(fd);
+  for (std::size_t i = 0; i < bytes; ++i)
+    hash = (hash ^ static_cast<unsigned char>(text[i])) * 0x100000001B3;
   return hash;
 }
 
-// Founds the job. MEMTRACE_FOUNDED is "BEGAN COMMAND FILTERS", hexadecimal. The process of the job that records
-// first uses BEGAN and COMMAND. FILTERS is the number of seccomp filters that the founder started with.
-void found() {
-  place.founder = true;
-  place.began = os::unix_ns();
-  place.command = hash_of_command();
-  static constinit Line<96> assignment{}; // the environment points to it
-  assignment.clear();
-  assignment.add("MEMTRACE_FOUNDED=").add(place.began, 16).add(" ").add(place.command, 16);
-  assignment.add(" ").add(filters_at_start(), 16);
-  add_to_environment(assignment.text());
+// The job that this process founded. The environment points to the texts.
+struct FoundedJob {
+  const char* command = nullptr; // the command line: `command_bytes` bytes
+  std::size_t command_bytes = 0;
+  std::uint64_t command_hash = 0;
+  std::uint64_t began = 0;
+  const char* assignment = nullptr; // MEMTRACE_JOB=...; null: this process has founded none
+  Line<96> founded;                 // MEMTRACE_FOUNDED=...
+  Line<512> short_assignment;
+};
+ON_START_PAGE constinit FoundedJob own_job{};
+constinit Line<4400> long_assignment{};
+
+constexpr std::uint64_t kNotCounted = ~std::uint64_t{0};
+constexpr std::size_t kJobName = sizeof "MEMTRACE_JOB=" - 1;
+
+// MEMTRACE_FOUNDED is "BEGAN COMMAND FILTERS", hexadecimal. The process of the job that records first uses BEGAN
+// and COMMAND. FILTERS is the number of seccomp filters that the founder started with. The founder counts them
+// when its recorder starts: that is before memtrace sees a call that adds one, and to read them takes 14 us.
+void write_founded(std::uint64_t filters) {
+  own_job.founded.clear();
+  own_job.founded.add("MEMTRACE_FOUNDED=").add(own_job.began, 16).add(" ").add(own_job.command_hash, 16);
+  own_job.founded.add(" ").add(filters, 16);
 }
 
 void join() {
-  const char* const founded = environment("MEMTRACE_FOUNDED");
+  const char* const founded = start_environment("MEMTRACE_FOUNDED");
   const char* const gap = founded != nullptr ? std::strchr(founded, ' ') : nullptr;
   place.began = gap != nullptr ? hexadecimal_at(founded) : os::unix_ns();
   place.command = gap != nullptr ? hexadecimal_at(gap + 1) : 0;
 }
 
-// Names the job by time and pid. Computes the date itself, because gmtime_r would read the time zone's file and
+// Names a job by time and pid. Computes the date itself, because gmtime_r would read the time zone's file and
 // allocate.
-void name_job() {
+template <class Text>
+void name_by_time(Text& out) {
   const auto now = std::chrono::sys_seconds(std::chrono::seconds(os::unix_ns() / 1'000'000'000u));
   const auto day = std::chrono::floor<std::chrono::days>(now);
   const std::chrono::year_month_day date(day);
   const std::chrono::hh_mm_ss time(now - day);
   const auto part = [](auto value) { return static_cast<std::uint64_t>(value); };
-  place.job.padded(part(int{date.year()}), 4).padded(part(unsigned{date.month()}), 2);
-  place.job.padded(part(unsigned{date.day()}), 2).add("-").padded(part(time.hours().count()), 2);
-  place.job.padded(part(time.minutes().count()), 2).padded(part(time.seconds().count()), 2).add("-");
-  place.job.add(part(os::process_id()));
+  out.padded(part(int{date.year()}), 4).padded(part(unsigned{date.month()}), 2);
+  out.padded(part(unsigned{date.day()}), 2).add("-").padded(part(time.hours().count()), 2);
+  out.padded(part(time.minutes().count()), 2).padded(part(time.seconds().count()), 2).add("-");
+  out.add(part(os::process_id()));
 }
 
 void expand(const char* pattern, Path* out) {
@@ -138,10 +143,18 @@ void expand(const char* pattern, Path* out) {
   }
 }
 
-void absolute(const char* path, Path* out) {
-  if (*path != '/') {
-    char here[4096];
-    if (os::working_directory(here, sizeof here)) out->add(here).add("/");
+// The first buffer touches no new page of the stack.
+template <class Text>
+void absolute(const char* path, Text* out) {
+  const auto add_here = [&](char* here, std::size_t capacity) {
+    const bool fits = os::working_directory(here, capacity);
+    if (fits) out->add(here).add("/");
+    return fits;
+  };
+  char here[256];
+  if (*path != '/' && !add_here(here, sizeof here)) {
+    static constinit char there[4096] = {};
+    add_here(there, sizeof there);
   }
   out->add(path);
 }
@@ -156,7 +169,7 @@ bool founded_here() {
 } // namespace
 
 bool starts_in_a_sandbox() {
-  const char* at = environment("MEMTRACE_FOUNDED");
+  const char* at = start_environment("MEMTRACE_FOUNDED");
   for (int word = 0; at != nullptr && word < 2; ++word) {
     at = std::strchr(at, ' ');
     if (at != nullptr) ++at;
@@ -224,35 +237,66 @@ long make_own_directory(const char* path, bool* made) {
   return (look.mode & (S_IWGRP | S_IWOTH)) == 0 ? 0 : os::kWritableByOthers;
 }
 
+void remember_command(const char* arguments, std::size_t bytes) {
+  own_job.command = arguments;
+  own_job.command_bytes = bytes;
+}
+
 // MEMTRACE_JOB is "ID;PATTERN": the founder's job and the absolute pattern of its directory, not yet expanded.
+static const char* joined_job() {
+  const char* const joined = start_environment("MEMTRACE_JOB");
+  return joined != nullptr && std::strchr(joined, ';') != nullptr ? joined : nullptr;
+}
+
+template <class Text>
+static bool assign_job(Text& out) {
+  out.add("MEMTRACE_JOB=");
+  if (const char* const chosen = chosen_name(); chosen != nullptr)
+    out.add(chosen);
+  else
+    name_by_time(out);
+  const char* const asked = start_environment("MEMTRACE_OUT");
+  out.add(";");
+  absolute(asked != nullptr && *asked != '\0' ? asked : "memtrace-out/%j", &out);
+  own_job.assignment = out.text();
+  return !out.cut();
+}
+
+void found_job() {
+  if (own_job.assignment != nullptr || joined_job() != nullptr) return;
+  own_job.began = os::unix_ns();
+  own_job.command_hash = hash_of(own_job.command, own_job.command_bytes);
+  write_founded(kNotCounted);
+  add_to_environment(own_job.founded.text());
+  if (!assign_job(own_job.short_assignment)) assign_job(long_assignment);
+  add_to_environment(own_job.assignment);
+}
+
 void find_place() {
   const int errno_before = errno;
   char host[65];
   if (os::host_name(host, sizeof host)) place.host.add(host);
   find_ranks();
-  Path pattern;
-  const char* const joined = environment("MEMTRACE_JOB");
-  const char* const divider = joined != nullptr ? std::strchr(joined, ';') : nullptr;
-  if (divider != nullptr) {
-    place.job.add(joined, static_cast<std::size_t>(divider - joined));
-    place.founder = founded_here();
-    pattern.add(divider + 1);
-    join();
+  found_job();
+  const char* const job = own_job.assignment != nullptr ? own_job.assignment + kJobName : joined_job();
+  const char* const divider = std::strchr(job, ';');
+  place.job.add(job, static_cast<std::size_t>(divider - job));
+  if (own_job.assignment != nullptr) {
+    write_founded(filters_at_start());
+    place.founder = true;
+    place.began = own_job.began;
+    place.command = own_job.command_hash;
   } else {
-    found();
-    if (!take_name()) name_job();
-    const char* const asked = environment("MEMTRACE_OUT");
-    absolute(asked != nullptr && *asked != '\0' ? asked : "memtrace-out/%j", &pattern);
-    static constinit Path assignment{}; // the environment points to it
-    assignment.add("MEMTRACE_JOB=").add(place.job.text()).add(";").add(pattern.text());
-    add_to_environment(assignment.text());
+    place.founder = founded_here();
+    join();
   }
-  expand(pattern.text(), &place.directory);
-  const char* const last = std::strrchr(pattern.text(), '/');
+  const char* const pattern = divider + 1;
+  expand(pattern, &place.directory);
+  const char* const last = std::strrchr(pattern, '/');
   place.alone = last != nullptr && std::strstr(last, "%j") != nullptr;
-  const char* const spool = environment("MEMTRACE_SPOOL");
+  const char* const spool = start_environment("MEMTRACE_SPOOL");
   if (spool != nullptr && *spool != '\0') absolute(spool, &place.spool);
-  const char* const temporary = environment("TMPDIR");
+  const char* const temporary = start_environment("TMPDIR");
   place.temporary.add(temporary != nullptr && *temporary == '/' ? temporary : "/tmp");
   errno = errno_before;
 }

@@ -1,6 +1,8 @@
 // Purpose: finds the job of this process, and the directories of its files.
-// Runs: once, in the constructor, because programs call chdir.
+// Runs: in the constructor, and once when the recorder starts.
 #pragma once
+
+#include <cstddef>
 
 #include "preload/bounded/fixed_string.h"
 
@@ -24,13 +26,16 @@ struct JobDirectory {
 
 extern constinit JobDirectory place;
 
-// Finds or founds the job, and expands MEMTRACE_OUT. If MEMTRACE_JOB is not set, this process is the founder
-// and sets it for its descendants. Constructor only.
+// Keeps the bytes of the command line, whose hash is in the job. The constructor calls it first.
+void remember_command(const char* arguments, std::size_t bytes);
+// If MEMTRACE_JOB is not set, this process founds the job: names it, and sets the variable for its descendants.
+// Constructor only, because programs call chdir.
+void found_job();
+// Finds or founds the job, and expands MEMTRACE_OUT. Once, when the recorder starts.
 void find_place();
 
 // True if a process of this job installed seccomp filters before it started this process: there are more
-// filters than the founder had. The founder's own filters may come from a container's runtime. Constructor
-// only.
+// filters than the founder had. The founder's own filters may come from a container's runtime.
 bool starts_in_a_sandbox();
 
 // Makes `directory` and the directories above it. Returns 0, a negative errno or os::kNotOurs. `*there` is the

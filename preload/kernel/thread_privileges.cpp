@@ -24,6 +24,14 @@ Line<64> path_of(int thread, const char* file) {
   return out;
 }
 
+// Returns the number of filters. `mode`: the rest of the text from the value of the line Seccomp on; null if there
+// is no such line.
+std::uint64_t filters_in(const char* mode) {
+  if (mode == nullptr) return 0;
+  const std::uint64_t filters = number_after(mode, "Seccomp_filters:\t");
+  return filters != format::kNotSaid ? filters : *mode != '0';
+}
+
 ThreadPrivileges read_privileges(const char* path) {
   ThreadPrivileges out;
   const char* const text = read_kernel_file(path);
@@ -37,9 +45,8 @@ ThreadPrivileges read_privileges(const char* path) {
        {"Uid:", "Gid:", "Groups:", "CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:", "NoNewPrivs:"})
     out.credentials = hash_line(out.credentials, line_after(text, name));
   const char* const mode = line_after(text, "Seccomp:\t");
-  const std::uint64_t filters = number_after(text, "Seccomp_filters:\t");
   out.strict = mode != nullptr && *mode == '1';
-  out.filters = filters != format::kNotSaid ? filters : mode != nullptr && *mode != '0';
+  out.filters = filters_in(mode);
   return out;
 }
 
@@ -61,7 +68,8 @@ int exit_status_of(int thread) {
 }
 
 std::uint64_t filters_at_start() {
-  return read_privileges("/proc/self/status").filters;
+  const char* const text = read_kernel_file("/proc/self/status");
+  return filters_in(text != nullptr ? line_after(text, "Seccomp:\t") : nullptr);
 }
 
 } // namespace memtrace::record

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "preload/os/gate/start_page.h"
 #include "preload/os/mappings.h"
 
 namespace memtrace::record {
@@ -15,7 +16,57 @@ bool is_named(const char* entry, const char* name, std::size_t bytes) {
   return std::strncmp(entry, name, bytes) == 0 && entry[bytes] == '=';
 }
 
+// Not pointers: the loader would relocate each at every start.
+constexpr char kNames[][28] = {
+    "MEMTRACE",           "MEMTRACE_CUPTI",     "MEMTRACE_EXACT_MIN",   "MEMTRACE_FOUNDED", "MEMTRACE_JOB",
+    "MEMTRACE_MAX_NODE",  "MEMTRACE_MAX_TRACE", "MEMTRACE_MIN_PEAK",    "MEMTRACE_ONLY",    "MEMTRACE_OUT",
+    "MEMTRACE_PHASES",    "MEMTRACE_QUIET",     "MEMTRACE_RUN",         "MEMTRACE_RUNTIME", "MEMTRACE_SAMPLE",
+    "MEMTRACE_SKIP",      "MEMTRACE_SPOOL",     "MEMTRACE_STACKS",      "RANK",             "LOCAL_RANK",
+    "WORLD_SIZE",         "SLURM_PROCID",       "SLURM_LOCALID",        "SLURM_NTASKS",     "PMI_RANK",
+    "PMI_SIZE",           "TORCHELASTIC_RUN_ID", "OMPI_COMM_WORLD_RANK", "TMPDIR",          "LD_PRELOAD",
+    "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"};
+constexpr std::size_t kCount = sizeof kNames / sizeof *kNames;
+
+// Entries of the environment with one of these names: few are set at a time.
+ON_START_PAGE constinit const char* kept[kCount] = {};
+ON_START_PAGE constinit std::size_t kept_count = 0;
+ON_START_PAGE constinit bool remembered = false;
+
+bool is_start_name(const char* entry) {
+  static constexpr char first[] = {'L', 'M', 'O', 'P', 'R', 'S', 'T', 'W'};
+  bool may_be = false;
+  for (const char letter : first) may_be = may_be || *entry == letter;
+  for (std::size_t i = 0; may_be && i < kCount; ++i)
+    if (kNames[i][0] == *entry && is_named(entry, kNames[i], std::strlen(kNames[i]))) return true;
+  return false;
+}
+
+// Static, because most environments are small. Used only once: later, the program may have a pointer to it.
+// glibc's setenv copies a list that it did not allocate.
+constexpr std::size_t kOwnList = 160;
+ON_START_PAGE constinit char* own_list[kOwnList] = {};
+
+char** list_for(std::size_t entries) {
+  if (entries <= kOwnList && (own_list[0] == nullptr || environ == own_list)) return own_list;
+  return static_cast<char**>(os::map_private(entries * sizeof(char*)));
+}
+
 } // namespace
+
+void remember_environment() {
+  kept_count = 0;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr && kept_count < kCount; ++entry)
+    if (is_start_name(*entry)) kept[kept_count++] = *entry;
+  remembered = true;
+}
+
+const char* start_environment(const char* name) {
+  if (!remembered) return environment(name);
+  const std::size_t bytes = std::strlen(name);
+  for (std::size_t i = 0; i < kept_count; ++i)
+    if (is_named(kept[i], name, bytes)) return kept[i] + bytes + 1;
+  return nullptr;
+}
 
 const char* environment(const char* name) {
   const std::size_t bytes = std::strlen(name);
@@ -37,11 +88,12 @@ bool add_to_environment(const char* assignment) {
     *entry = const_cast<char*>(assignment);
     return true;
   }
-  auto** const list = static_cast<char**>(os::map_private((count + 2) * sizeof(char*)));
+  char** const list = list_for(count + 2);
   if (list == nullptr) return false;
-  for (std::size_t i = 0; i < count; ++i) list[i] = environ[i];
+  for (std::size_t i = 0; i < count && list != environ; ++i) list[i] = environ[i];
   list[count] = const_cast<char*>(assignment);
-  environ = list; // glibc's setenv copies a list that it did not allocate
+  list[count + 1] = nullptr;
+  environ = list;
   return true;
 }
 

@@ -7,6 +7,11 @@ namespace memtrace::record {
 
 // Returns the value of `name`, or null if it is not set.
 const char* environment(const char* name);
+// Remembers the variables that the start of the recorder reads, because the program may change its environment
+// before its first event. The texts are not copied.
+void remember_environment();
+// Returns the value of such a variable at that time, or null if it was not set.
+const char* start_environment(const char* name);
 // Returns the value of `name`, or null if it is not set or is empty.
 const char* environment_text(const char* name);
 

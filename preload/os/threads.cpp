@@ -3,6 +3,7 @@
 #include "preload/os/threads.h"
 
 #include <linux/futex.h>
+#include <linux/kcmp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -10,12 +11,13 @@
 #include <time.h>
 
 #include "preload/os/gate/raw_call.h"
+#include "preload/os/gate/start_page.h"
 
 namespace memtrace::record::os {
 
 namespace {
 
-constinit int process = 0; // the pid at the last call that was allowed
+ON_START_PAGE constinit int process = 0; // the pid at the last call that was allowed
 
 } // namespace
 
@@ -44,6 +46,9 @@ int process_id() {
 }
 int parent_id() {
   return static_cast<int>(call(SYS_getppid));
+}
+bool shares_memory_of_parent() {
+  return call(SYS_kcmp, process_id(), parent_id(), KCMP_VM) == 0;
 }
 int thread_id() {
   return static_cast<int>(call(SYS_gettid));

@@ -1,5 +1,5 @@
 // Purpose: from disabled to buffering, and from buffering to recording.
-// Runs: in the constructor, in a forked child, and once when recording begins.
+// Runs: at the first event, in a forked child, and once when recording begins.
 #include "preload/process/begin.h"
 
 #include <cstring>
@@ -12,9 +12,11 @@
 #include "preload/job/job_directory.h"
 #include "preload/os/clocks.h"
 #include "preload/os/files.h"
+#include "preload/os/gate/start_page.h"
 #include "preload/os/libc/valgrind.h"
 #include "preload/os/paths.h"
 #include "preload/os/standard_error.h"
+#include "preload/os/threads.h"
 #include "preload/process/open_files.h"
 #include "preload/process/own_process.h"
 #include "preload/process/process_notes.h"
@@ -55,6 +57,8 @@ REGISTER_LOCK(begin_lock, nullptr);
 constinit std::uint64_t beginning_ns = 0; // the time when a thread took begin_lock
 constinit Parent parent{};
 constinit Path executable{};
+using Start = void (*)();
+ON_START_PAGE constinit Start start = nullptr; // starts the recorder
 constinit Line<512> malloc_object{}; // empty: malloc's blocks pass our hooks
 
 void note_ring_place() {
@@ -128,6 +132,27 @@ void start_life(bool may_unwind) {
   enter(State::buffering);
   if (settings.min_peak != 0) return;
   if (const Recording here; here) begin_recording();
+}
+
+void wait_for_first_event(void (*to_start)()) {
+  start = to_start;
+  enter(State::waiting);
+}
+
+bool event_is_of_vfork_child() {
+  if (!os::shares_memory_of_parent()) return false;
+  enter(State::waiting);
+  return true;
+}
+
+bool begin_life() {
+  if (local.filtered_child) return false;
+  auto expected = static_cast<std::uint8_t>(State::waiting);
+  if (!__atomic_compare_exchange_n(&state_value, &expected, static_cast<std::uint8_t>(State::disabled), false,
+                                   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    return expected > static_cast<std::uint8_t>(State::waiting); // another thread was first
+  start();
+  return has_begun();
 }
 
 void malloc_is_elsewhere(const char* object) {

@@ -1,17 +1,25 @@
 // Purpose: from disabled to buffering, and from buffering to recording.
-// Runs: in the constructor, in a forked child, and once when recording begins.
+// Runs: at the first event, in a forked child, and once when recording begins.
 #pragma once
 
 #include "preload/process/process_identity.h"
 
 namespace memtrace::record {
 
-// Prepares the settings, the job directory and the unwinder. Only the constructor calls it. Afterwards the
-// process is buffering, or disabled. `may_unwind`: hooks may take native stacks.
+// Prepares the settings, the job directory and the unwinder. Afterwards the process is buffering, or disabled.
+// `may_unwind`: hooks may take native stacks.
 void start_life(bool may_unwind = true);
 
+// True if a child of vfork had the first event. It would start the recorder of its parent, and take the parent's
+// files for its own. The recorder then waits again, for an event of the parent.
+bool event_is_of_vfork_child();
+
+// From now on, the first event of the process calls `start`, which calls start_life(). The constructor calls
+// this: most processes of a build end before they allocate, or soon after.
+void wait_for_first_event(void (*start)());
+
 // Notes that the blocks of malloc do not pass memtrace's hooks, because `object` has a malloc that comes first.
-// Only the constructor calls it.
+// Before start_life().
 void malloc_is_elsewhere(const char* object);
 
 // Resets the state in a forked child, which has not begun to record. Its records will name `of` as its parent.

@@ -32,7 +32,7 @@ constinit int exit_code = 0;
 
 void end_life(int code) {
   const Unjudged unjudged;
-  if (!active() || !is_own_process()) return;
+  if (!has_begun() || !is_own_process()) return;
   if (state() != State::recording) {
     enter(State::disabled);
     return;
@@ -73,7 +73,7 @@ void end_life(int code) {
 
 // The process may continue if a handler jumps. Then this thread has later records, and this end does not count.
 void note_abort() {
-  if (!active() || !is_own_process() || state() != State::recording) return;
+  if (state() != State::recording || !is_own_process()) return;
   const Recording here;
   if (!here) return;
   put_end(format::EndHow::signal, SIGABRT);

@@ -39,7 +39,7 @@ void note_failed_exec() {
 } // namespace
 
 bool before_exec(const char* path) {
-  if (!active() || !is_own_process() || state() != State::recording) return false;
+  if (state() != State::recording || !is_own_process()) return false;
   const Recording here;
   if (!here || !exec_lock.lock()) return false;
   ring_removed = false;

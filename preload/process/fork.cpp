@@ -101,7 +101,7 @@ void begin_as_child(bool raw) {
 // second: in bash, which is not recorded, a subshell within a subshell did so.
 void after_fork_in_child() {
   const Unjudged unjudged;
-  if (active()) begin_as_child(false);
+  if (has_begun()) begin_as_child(false);
   if (local.holds_definitions) release_definitions();
   local.holds_definitions = false;
 }
@@ -113,7 +113,7 @@ void begin_life_of_raw_child() {
 }
 
 void before_thread_exit() {
-  if (!active() || !is_own_process()) return;
+  if (!has_begun() || !is_own_process()) return;
   retire_drain();
   restart_drain_after(0); // by a remaining thread
 }

@@ -55,7 +55,11 @@ bool is_filter(Change change) {
 } // namespace
 
 Changing::Changing(Change change) : change_(change) {
-  if (change == Change::none || !active() || os::calls_are_stopped()) return;
+  if (change == Change::none || os::calls_are_stopped()) return;
+  if (!active()) {
+    if (state() == State::waiting) in_ = In::vfork_child; // else the recorder would have started
+    return;
+  }
   if (const Recording here; here) notice_fork();
   if (!active()) return;
   in_ = is_own_process() ? In::own_process : In::vfork_child;

@@ -2,6 +2,8 @@
 // Runs: inside the program's malloc.
 #include "preload/state/pauses.h"
 
+#include "preload/os/gate/start_page.h"
+
 namespace memtrace::record {
 
 using format::Pauses;
@@ -13,7 +15,7 @@ constexpr std::uint64_t kOfRankNs = 1'000'000;
 
 constinit bool one_of_ranks = false;
 constinit Pauses early{};
-constinit Pauses* kept = &early;
+ON_START_PAGE constinit Pauses* kept = &early; // the loader relocates it
 
 std::size_t bucket_of(std::uint64_t ns) {
   std::size_t bucket = 0;

@@ -19,7 +19,7 @@ void complain(const char* name, const char* value, const char* expected) {
 }
 
 void read_size(const char* name, std::uint64_t* out) {
-  const char* const value = environment(name);
+  const char* const value = start_environment(name);
   if (value == nullptr || *value == '\0') return;
   if (!format::parse_size(value, out)) complain(name, value, "bytes, with K, M or G");
 }
@@ -28,12 +28,12 @@ void read_bound(const char* name, std::uint64_t* out) {
   read_size(name, out);
   if (*out >= kLeastTrace) return;
   *out = kLeastTrace;
-  say({name, "=", environment(name), " is too little: 1M is used"});
+  say({name, "=", start_environment(name), " is too little: 1M is used"});
 }
 
 template <class Choice, std::size_t N>
 void read_choice(const char* name, const char* const (&names)[N], Choice* out, const char* expected) {
-  const char* const value = environment(name);
+  const char* const value = start_environment(name);
   if (value == nullptr || *value == '\0') return;
   for (std::size_t i = 0; i < N; ++i) {
     if (std::strcmp(value, names[i]) != 0) continue;
@@ -44,7 +44,7 @@ void read_choice(const char* name, const char* const (&names)[N], Choice* out, c
 }
 
 bool is_set(const char* name) {
-  const char* const value = environment(name);
+  const char* const value = start_environment(name);
   return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
 }
 
@@ -66,8 +66,8 @@ void read_settings(const char* exe) {
   read_choice("MEMTRACE_CUPTI", format::kCuptiNames, &cupti, "auto, on or off");
   settings.quiet = is_set("MEMTRACE_QUIET");
 
-  settings.active = format::records_in(exe, environment("MEMTRACE"), environment("MEMTRACE_ONLY"),
-                                       environment("MEMTRACE_SKIP"));
+  settings.active = format::records_in(exe, start_environment("MEMTRACE"), start_environment("MEMTRACE_ONLY"),
+                                       start_environment("MEMTRACE_SKIP"));
 }
 
 } // namespace memtrace::record

@@ -2,15 +2,16 @@
 // Runs: at the start and end of a process, and once when recording begins.
 #include "preload/state/recorder_state.h"
 
+#include "preload/os/gate/start_page.h"
 #include "preload/state/fork_mark.h"
 #include "preload/state/settings.h"
 
 namespace memtrace::record {
 
-constinit std::uint8_t state_value = static_cast<std::uint8_t>(State::disabled);
+ON_START_PAGE constinit std::uint8_t state_value = static_cast<std::uint8_t>(State::disabled);
 
 void enter(State next) {
-  fork_mark->small_below = next == State::disabled ? 0 : settings.exact_min;
+  fork_mark->small_below = next > State::waiting ? settings.exact_min : 0;
   __atomic_store_n(&state_value, static_cast<std::uint8_t>(next), __ATOMIC_RELEASE);
 }
 

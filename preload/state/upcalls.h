@@ -10,6 +10,10 @@
 
 namespace memtrace::record {
 
+// Starts the recorder at the first event of the process, if it waits for one. True if the process is traced.
+// Returns false, and still waits, in a child that has the memory of its parent (vfork). Defined in
+// process/begin.cpp.
+bool begin_life();
 // Changes the process from buffering to recording: makes the files, writes the definitions and the startup log,
 // starts the background thread, and prints one line on stderr. If no file can be written, prints one line about
 // it and disables the process. Inside a hook, guard held: raw system calls only. Defined in process/begin.cpp.

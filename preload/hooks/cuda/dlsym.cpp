@@ -7,6 +7,7 @@
 #include "preload/hooks/cuda/function_table.h"
 #include "preload/hooks/cuda/types.h"
 #include "preload/hooks/symbols/real_lookups.h"
+#include "preload/state/recorder_state.h"
 
 #include "preload/os/gate/forbidden.h"
 
@@ -26,20 +27,21 @@ SymbolAnswer missing(const char* name, const char* version) {
 }
 
 SymbolAnswer answer(void* handle, const char* name, const char* version) {
+  record::active(); // the start hides the names that are absent here
   find_real_lookups();
   if (memtrace_real_dlsym == nullptr) return {look_up_without_loader(handle, name), 1};
-  cuda::Hooked* const function = cuda::hidden() ? nullptr : cuda::named(name);
+  const cuda::Hooked* const function = cuda::hidden() ? nullptr : cuda::named(name);
   if (function == nullptr) return kNotOurs;
   void* const real = cuda::real_of(*function);
   if (real == nullptr) { // the handle's own library may define such a name
     void* const found = handle == RTLD_DEFAULT || handle == RTLD_NEXT ? nullptr : real_dlsym(handle, name);
-    return found != nullptr && found != function->hook ? kNotOurs : missing(name, version);
+    return found != nullptr && found != cuda::hook_of(*function) ? kNotOurs : missing(name, version);
   }
   if (handle == RTLD_NEXT) return kNotOurs; // the next definition depends on the caller
-  if (handle == RTLD_DEFAULT && version == nullptr) return {function->hook, 1};
+  if (handle == RTLD_DEFAULT && version == nullptr) return {cuda::hook_of(*function), 1};
   void* const found =
       version != nullptr ? memtrace_real_dlvsym(handle, name, version) : real_dlsym(handle, name);
-  return {found == real ? function->hook : found, 1};
+  return {found == real ? cuda::hook_of(*function) : found, 1};
 }
 
 } // namespace

@@ -18,11 +18,18 @@
 namespace memtrace::hooks::cuda {
 namespace {
 
-#define RUNTIME(name) {#name, reinterpret_cast<void*>(&::name), nullptr, 0, nullptr},
-#define DRIVER(name, base, since) {#name, reinterpret_cast<void*>(&::name), #base, since, nullptr},
-Hooked table[] = {
+using Hook = void (*)();
+#define RUNTIME(name) &::name,
+#define DRIVER(name, base, since) &::name,
+constexpr Hook kHooks[] = {
 #include "preload/hooks/cuda/functions.def"
 };
+#define RUNTIME(name) {#name, "", 0},
+#define DRIVER(name, base, since) {#name, #base, since},
+constexpr Hooked kTable[] = {
+#include "preload/hooks/cuda/functions.def"
+};
+constinit void* reals[sizeof kTable / sizeof *kTable] = {}; // null: not found yet
 
 } // namespace
 } // namespace memtrace::hooks::cuda
@@ -57,43 +64,53 @@ void* below(const char* const (&sonames)[N], const char* name) {
   return found;
 }
 
+void*& known_real(const Hooked& function) {
+  return reals[&function - kTable];
+}
+
 // Ignores memtrace's own hook, which would call itself.
-void remember(Hooked& function, void* found) {
-  if (found != nullptr && found != function.hook) __atomic_store_n(&function.real, found, __ATOMIC_RELEASE);
+void remember(const Hooked& function, void* found) {
+  if (found != nullptr && found != hook_of(function))
+    __atomic_store_n(&known_real(function), found, __ATOMIC_RELEASE);
 }
 
 } // namespace
 
-Hooked* named(const char* name) {
+void* hook_of(const Hooked& function) {
+  return reinterpret_cast<void*>(kHooks[&function - kTable]);
+}
+
+const Hooked* named(const char* name) {
   if (name[0] != 'c' || name[1] != 'u') return nullptr;
-  for (Hooked& function : table)
+  for (const Hooked& function : kTable)
     if (std::strcmp(function.name, name) == 0) return &function;
   return nullptr;
 }
 
-void* real_of(Hooked& function) {
-  if (void* const known = __atomic_load_n(&function.real, __ATOMIC_ACQUIRE); known != nullptr) return known;
-  remember(function, function.base != nullptr ? of_driver(function.name) : of_runtime(function.name));
-  return __atomic_load_n(&function.real, __ATOMIC_ACQUIRE);
+void* real_of(const Hooked& function) {
+  void*& real = known_real(function);
+  if (void* const known = __atomic_load_n(&real, __ATOMIC_ACQUIRE); known != nullptr) return known;
+  remember(function, function.is_of_driver() ? of_driver(function.name) : of_runtime(function.name));
+  return __atomic_load_n(&real, __ATOMIC_ACQUIRE);
 }
 
 void* real_of(Function function) {
-  return real_of(table[static_cast<std::size_t>(function)]);
+  return real_of(kTable[static_cast<std::size_t>(function)]);
 }
 
 void* stands_for(const char* base, int version, std::uint64_t flags, void* found) {
   if (found == nullptr || are_hidden) return found;
-  Hooked* best = nullptr;
+  const Hooked* best = nullptr;
   const bool wants_per_thread = (flags & kPerThreadStream) != 0;
-  for (Hooked& function : table) {
-    if (function.base == nullptr || version < function.since || std::strcmp(function.base, base) != 0) continue;
+  for (const Hooked& function : kTable) {
+    if (!function.is_of_driver() || version < function.since || std::strcmp(function.base, base) != 0) continue;
     if (per_thread(function) && !wants_per_thread) continue;
     // Later rows of the table are newer versions, or those of the per-thread default stream.
     if (best == nullptr || function.since >= best->since) best = &function;
   }
   if (best == nullptr) return found;
   if (real_of(*best) == nullptr) remember(*best, found);
-  return best->hook;
+  return hook_of(*best);
 }
 
 void* of_driver(const char* name) {

@@ -14,19 +14,22 @@ enum class Function : std::uint8_t {
 #include "preload/hooks/cuda/functions.def"
 };
 
+// Texts, not pointers: the loader would relocate each at every start.
 struct Hooked {
-  const char* name;
-  void* hook;
-  const char* base; // driver functions: the name for cuGetProcAddress; else null
-  int since;        // the CUDA version from which that name means this function
-  void* real;       // null: not found yet
+  char name[44];
+  char base[36]; // driver functions: the name for cuGetProcAddress; else empty
+  int since;     // the CUDA version from which that name means this function
+
+  bool is_of_driver() const { return base[0] != '\0'; }
 };
 
 // Returns the hooked function of that name, or null.
-Hooked* named(const char* name);
+const Hooked* named(const char* name);
+// Returns memtrace's function of that name.
+void* hook_of(const Hooked& function);
 // Returns the real function: the next definition after memtrace's, or the one in its own library, which may
 // have been opened RTLD_LOCAL. Null: not found yet. Not inside malloc: it may take the loader's lock.
-void* real_of(Hooked& function);
+void* real_of(const Hooked& function);
 void* real_of(Function function);
 template <class Signature>
 Signature* real(Function function) {

@@ -17,6 +17,7 @@
 #include "preload/process/exec.h"
 #include "preload/process/fork.h"
 #include "preload/process/privilege_change.h"
+#include "preload/state/recorder_state.h"
 
 #include "preload/os/gate/forbidden.h"
 
@@ -88,8 +89,6 @@ void at_quick_exit_with(void*) {
 } // namespace
 
 void process_start() {
-  find_process_calls();
-  find_privilege_calls();
   __register_atfork(&record::before_fork, &record::after_fork_in_parent, &record::after_fork_in_child,
                     &__dso_handle);
   record::libc.on_exit(&at_exit_with, nullptr);
@@ -216,11 +215,17 @@ __attribute__((visibility("hidden"), used)) extern constinit const SyscallMap me
     map_of_ours();
 }
 
+//
+// A raw fork copies the state of the recorder, so the recorder starts before it.
+static_assert(static_cast<int>(memtrace::record::State::waiting) == 1);
 asm(R"(
   .text
   .globl syscall
   .type syscall, @function
 syscall:
+  cmpb $1, memtrace_state(%rip)
+  je 2f
+3:
   cmpq $320, %rdi     # kMapped
   jae 1f
   btq %rdi, memtrace_our_syscalls(%rip)
@@ -230,8 +235,29 @@ syscall:
   testq %rax, %rax
   je memtrace_syscall # before the constructor
   jmp *%rax
+2:
+  pushq %rdi
+  pushq %rsi
+  pushq %rdx
+  pushq %rcx
+  pushq %r8
+  pushq %r9
+  subq $8, %rsp
+  call memtrace_begin
+  addq $8, %rsp
+  popq %r9
+  popq %r8
+  popq %rcx
+  popq %rdx
+  popq %rsi
+  popq %rdi
+  jmp 3b
   .size syscall, .-syscall
 )");
+
+extern "C" __attribute__((visibility("hidden"), used)) void memtrace_begin() {
+  record::active();
+}
 
 extern "C" __attribute__((visibility("hidden"), used)) long memtrace_syscall(long number, long a, long b,
                                                                              long c, long d, long e, long f) {

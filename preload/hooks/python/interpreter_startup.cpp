@@ -13,7 +13,7 @@
 #include "preload/hooks/python/python_module.h"
 #include "preload/marks/framework_facts.h"
 #include "preload/marks/phase_marks.h"
-#include "preload/os/libc/libc_table.h"
+#include "preload/os/libc/elf_tables.h"
 #include "preload/stack/python_frames.h"
 
 #include "preload/os/gate/forbidden.h"
@@ -127,6 +127,10 @@ int on_audit(const char* event, Object*, void*) {
   return 0;
 }
 
+void* function(const char* name) {
+  return record::function_from(record::first_object(), name);
+}
+
 // PyObjectArenaAllocator. The query is legal before Py_Initialize. The function is CPython's own unless the
 // program has set another.
 void find_arenas() {
@@ -135,11 +139,8 @@ void find_arenas() {
     void* (*map)(void*, std::size_t);
     void (*unmap)(void*, void*, std::size_t);
   } arenas{};
-  auto* get = reinterpret_cast<void (*)(ArenaAllocator*)>(dlsym(RTLD_DEFAULT, "PyObject_GetArenaAllocator"));
-  if (get == nullptr) {
-    record::libc.dlerror();
-    return;
-  }
+  auto* get = reinterpret_cast<void (*)(ArenaAllocator*)>(function("PyObject_GetArenaAllocator"));
+  if (get == nullptr) return;
   get(&arenas);
   record::python_arenas_come_from(reinterpret_cast<const void*>(arenas.map));
 }
@@ -150,15 +151,12 @@ void find_arenas() {
 // has native stacks and the marks of C and NVTX.
 void python_start(const char* mode) {
   g_mode = mode;
-  auto* add = reinterpret_cast<int (*)(AuditHook, void*)>(dlsym(RTLD_DEFAULT, "PySys_AddAuditHook"));
-  auto* allocator = reinterpret_cast<void (*)(int, Allocator*)>(dlsym(RTLD_DEFAULT, "PyMem_GetAllocator"));
+  auto* add = reinterpret_cast<int (*)(AuditHook, void*)>(function("PySys_AddAuditHook"));
+  auto* allocator = reinterpret_cast<void (*)(int, Allocator*)>(function("PyMem_GetAllocator"));
+  if (add == nullptr || allocator == nullptr) return;
   find_arenas();
-  if (add != nullptr && allocator != nullptr) {
-    allocator(kRawDomain, &g_first);
-    add(on_audit, nullptr);
-  } else {
-    record::libc.dlerror(); // clears the error, so that the program does not find it
-  }
+  allocator(kRawDomain, &g_first);
+  add(on_audit, nullptr);
 }
 
 } // namespace memtrace::hooks

@@ -2,12 +2,16 @@
 // Runs: before each system call of the recorder.
 #include "preload/os/gate/syscall_gate.h"
 
+#include "preload/os/gate/start_page.h"
+
 namespace memtrace::record::os {
+
+ON_START_PAGE constinit std::uint32_t call_stage = 0;
 
 namespace {
 
-constinit std::uint32_t inside = 0; // calls in progress
-constinit std::uint32_t files = 0;  // open descriptors
+ON_START_PAGE constinit std::uint32_t inside = 0; // calls in progress
+ON_START_PAGE constinit std::uint32_t files = 0;  // open descriptors
 
 } // namespace
 

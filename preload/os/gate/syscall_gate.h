@@ -6,7 +6,8 @@
 
 namespace memtrace::record::os {
 
-inline constinit std::uint32_t call_stage = 0; // 0: all calls are allowed; 1: all but opens; 2: none
+// 0: all calls are allowed; 1: all but opens; 2: none.
+[[gnu::visibility("hidden")]] extern constinit std::uint32_t call_stage;
 
 inline bool calls_are_stopped() {
   return __atomic_load_n(&call_stage, __ATOMIC_ACQUIRE) == 2;

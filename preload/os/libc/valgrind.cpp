@@ -2,14 +2,15 @@
 // Runs: on any thread.
 #include "preload/os/libc/valgrind.h"
 
+#include "preload/os/gate/start_page.h"
 #include "preload/os/libc/elf_tables.h"
 
 #include "preload/os/gate/forbidden.h"
 
 namespace memtrace::record {
 
-constinit bool under_valgrind = false;
-constinit bool judged = false;
+ON_START_PAGE constinit bool under_valgrind = false;
+ON_START_PAGE constinit bool judged = false;
 
 namespace {
 

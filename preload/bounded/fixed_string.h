@@ -67,9 +67,9 @@ class Line {
   bool cut() const { return cut_; }
 
  private:
-  char text_[Capacity] = {};
-  std::size_t size_ = 0;
+  std::size_t size_ = 0; // before the text, so that a short text touches one page
   bool cut_ = false;
+  char text_[Capacity] = {};
 };
 
 using Path = Line<4096>;

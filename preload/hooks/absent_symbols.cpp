@@ -53,15 +53,9 @@ bool is_other(const link_map* map, const Dynamic& object, const link_map* self) 
 void hide_own(const link_map* self, const Names& names) {
   const Dynamic own(self);
   if (!own.complete()) return;
-  ElfW(Sym)* lowest = nullptr, *highest = nullptr;
-  own.each_defined([&](ElfW(Sym) & symbol) {
-    if (!names.has(own.names + symbol.st_name, true)) return;
-    if (lowest == nullptr || &symbol < lowest) lowest = &symbol;
-    if (&symbol > highest) highest = &symbol;
-  });
-  if (lowest == nullptr) return;
-  const auto bytes = static_cast<std::size_t>(highest + 1 - lowest) * sizeof *lowest;
-  if (!os::make_writable(lowest, bytes)) return;
+  // The names follow the symbols in memory: the linker puts .dynstr after .dynsym.
+  const char* const start = reinterpret_cast<const char*>(own.symbols);
+  if (own.names < start || !os::make_writable(own.symbols, static_cast<std::size_t>(own.names - start))) return;
   own.each_defined([&](ElfW(Sym) & symbol) {
     if (!names.has(own.names + symbol.st_name, true)) return;
     symbol.st_value = 0;
@@ -103,12 +97,22 @@ void clear_weak_references(const link_map* map, const Dynamic& object, const Nam
 
 } // namespace
 
-// Not by dlopen with RTLD_NOLOAD. The loader then searches all its folders for each name that is not loaded: 130
-// system calls.
+namespace {
+
+bool is_cuda(const char* library) {
+  if (std::strncmp(library, "libcuda", 7) != 0) return false;
+  for (const char* soname : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcuda.so.1"})
+    if (std::strcmp(library, soname) == 0) return true;
+  return false;
+}
+
+} // namespace
+
+// Not by dlopen with RTLD_NOLOAD. The loader then searches all its folders for each name that is not loaded:
+// 130 system calls.
 bool cuda_is_loaded() {
   for (const link_map* map = record::first_object(); map != nullptr; map = map->l_next)
-    for (const char* soname : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcuda.so.1"})
-      if (record::is_library(map, soname)) return true;
+    if (is_cuda(record::file_name(map)) || is_cuda(record::soname(map))) return true;
   return false;
 }
 

@@ -48,13 +48,36 @@ void keep_runtime_from_children() {
   std::memmove(list, list + bytes + 1, std::strlen(list + bytes + 1) + 1);
 }
 
-// Of glibc's malloc, or of another allocator that comes before memtrace. Not by dlsym. If an executable at a fixed
-// address takes the address of malloc, dlsym returns its stub (Debian 11's python3).
+// Of glibc's malloc, or of another allocator that comes before memtrace. Not by dlsym. If an executable at a
+// fixed address takes the address of malloc, dlsym returns its stub (Debian 11's python3).
 void* first_malloc() {
   return memtrace::record::function_from(memtrace::record::first_object(), "malloc");
 }
 bool malloc_is_ours() {
   return first_malloc() == reinterpret_cast<void*>(&malloc);
+}
+
+// True if the list of build tools, which is the default of MEMTRACE_SKIP, excludes this program.
+bool is_build_tool() {
+  for (const char* name : {"MEMTRACE", "MEMTRACE_ONLY", "MEMTRACE_SKIP"})
+    if (memtrace::record::start_environment(name) != nullptr) return false;
+  return true;
+}
+
+// The program calls the real functions of CUDA, if there are any, without memtrace's. But a weak reference may
+// be bound to memtrace's. A build tool loads nothing that tests for CUDA, and its dlsym knows which names are
+// absent.
+void leave_program() {
+  const bool tests_names = memtrace::hooks::has_weak_references_to_absent();
+  if (tests_names || !is_build_tool())
+    memtrace::hooks::hide_absent(tests_names && memtrace::hooks::cuda_is_there());
+  memtrace::hooks::pass_through();
+  memtrace::record::count_filters();
+}
+
+bool finds_cuda() {
+  const char* const cupti = memtrace::record::start_environment("MEMTRACE_CUPTI");
+  return (cupti != nullptr && std::strcmp(cupti, "on") == 0) || memtrace::hooks::cuda_is_there();
 }
 
 void start_recorder() {
@@ -67,21 +90,20 @@ void start_recorder() {
     return;
   }
   if (memtrace::record::event_is_of_vfork_child()) return;
-  const char* const cupti = memtrace::record::start_environment("MEMTRACE_CUPTI");
-  const bool cuda = (cupti != nullptr && std::strcmp(cupti, "on") == 0) || memtrace::hooks::cuda_is_there();
-  memtrace::hooks::hide_absent(cuda);
   bool ours = malloc_is_ours();
   if (!ours || memtrace::hooks::next_function("__lsan_init") != nullptr)
     memtrace::hooks::hide_globals_from_leak_checkers();
+  if (!memtrace::record::program_is_selected()) return leave_program();
+  const bool cuda = finds_cuda();
+  memtrace::hooks::hide_absent(cuda);
+  memtrace::hooks::learn_allocator();
   if (!ours) ours = memtrace::hooks::blocks_come_from_sanitizer();
   say_whose_malloc(first_malloc(), ours);
   // An allocator before memtrace calls memtrace's mmap with its locks held, so no native stack is taken then.
   memtrace::record::start_life(ours);
-  if (memtrace::record::active() && cuda) memtrace::hooks::offer_device_library();
-  if (memtrace::record::active()) {
-    const char* const phases = memtrace::record::start_environment("MEMTRACE_PHASES");
-    memtrace::hooks::python_start(phases != nullptr ? phases : "auto");
-  }
+  if (cuda) memtrace::hooks::offer_device_library();
+  const char* const phases = memtrace::record::start_environment("MEMTRACE_PHASES");
+  memtrace::hooks::python_start(phases != nullptr ? phases : "auto");
 }
 
 void start_at_event() {
@@ -98,16 +120,17 @@ void start_at_event() {
 // - a founder's name is in the environment without its job.
 bool must_start_now() {
   using memtrace::record::start_environment;
-  for (const char* name : {"MEMTRACE_MIN_PEAK", "MEMTRACE_EXACT_MIN", "MEMTRACE_SAMPLE", "MEMTRACE_MAX_TRACE",
-                           "MEMTRACE_MAX_NODE", "MEMTRACE_STACKS", "MEMTRACE_PHASES", "MEMTRACE_CUPTI", "MEMTRACE_SPOOL"})
+  for (const char* name :
+       {"MEMTRACE_MIN_PEAK", "MEMTRACE_EXACT_MIN", "MEMTRACE_SAMPLE", "MEMTRACE_MAX_TRACE", "MEMTRACE_MAX_NODE",
+        "MEMTRACE_STACKS", "MEMTRACE_PHASES", "MEMTRACE_CUPTI", "MEMTRACE_SPOOL"})
     if (start_environment(name) != nullptr) return true;
-  if (start_environment("MEMTRACE_FOUNDED") != nullptr && start_environment("MEMTRACE_JOB") == nullptr) return true;
+  if (start_environment("MEMTRACE_FOUNDED") != nullptr && start_environment("MEMTRACE_JOB") == nullptr)
+    return true;
   if (memtrace::record::under_valgrind) {
-    memtrace::hooks::find_real();
+    memtrace::hooks::learn_allocator();
     if (memtrace::hooks::malloc_is_valgrinds()) return true;
   }
-  return !malloc_is_ours() ||
-         memtrace::hooks::next_function("__lsan_init") != nullptr ||
+  return !malloc_is_ours() || memtrace::hooks::next_function("__lsan_init") != nullptr ||
          memtrace::record::function_from(memtrace::record::first_object(), "PySys_AddAuditHook") != nullptr ||
          memtrace::hooks::cuda_is_loaded() || memtrace::hooks::has_weak_references_to_absent();
 }

@@ -1,7 +1,9 @@
-// Purpose: the handle of this library, which the compiler's start files define otherwise; and where its start page
-// begins.
+// Purpose: the handle of this library, which the compiler's start files define otherwise; and where its start
+// page begins.
 // Runs: never.
 #include "preload/os/gate/start_page.h"
+
+#include "preload/os/gate/forbidden.h"
 
 // libc knows the handlers of this library by it.
 extern "C" {

@@ -51,8 +51,8 @@ void find_ranks() {
   }
 }
 
-// Returns the job's name that `memtrace run` chose, so that `memtrace run` knows where to look. A name has digits
-// and dashes. Returns null if there is no such name.
+// Returns the job's name that `memtrace run` chose, so that `memtrace run` knows where to look. A name has
+// digits and dashes. Returns null if there is no such name.
 const char* chosen_name() {
   const char* const name = start_environment("MEMTRACE_RUN");
   if (name == nullptr || *name == '\0') return nullptr;
@@ -63,8 +63,7 @@ const char* chosen_name() {
 
 std::uint64_t hash_of(const char* text, std::size_t bytes) { // FNV-1a
   std::uint64_t hash = 0xCBF29CE484222325;
-  for (std::size_t i = 0; i < bytes; ++i)
-    hash = (hash ^ static_cast<unsigned char>(text[i])) * 0x100000001B3;
+  for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ static_cast<unsigned char>(text[i])) * 0x100000001B3;
   return hash;
 }
 
@@ -84,9 +83,10 @@ constinit Line<4400> long_assignment{};
 constexpr std::uint64_t kNotCounted = ~std::uint64_t{0};
 constexpr std::size_t kJobName = sizeof "MEMTRACE_JOB=" - 1;
 
-// MEMTRACE_FOUNDED is "BEGAN COMMAND FILTERS", hexadecimal. The process of the job that records first uses BEGAN
-// and COMMAND. FILTERS is the number of seccomp filters that the founder started with. The founder counts them
-// when its recorder starts: that is before memtrace sees a call that adds one, and to read them takes 14 us.
+// MEMTRACE_FOUNDED is "BEGAN COMMAND FILTERS", hexadecimal. The process of the job that records first uses
+// BEGAN and COMMAND. FILTERS is the number of seccomp filters that the founder started with. The founder counts
+// them when its recorder starts: that is before memtrace sees a call that adds one, and to read them takes 14
+// us.
 void write_founded(std::uint64_t filters) {
   own_job.founded.clear();
   own_job.founded.add("MEMTRACE_FOUNDED=").add(own_job.began, 16).add(" ").add(own_job.command_hash, 16);
@@ -272,17 +272,21 @@ void found_job() {
   add_to_environment(own_job.assignment);
 }
 
+void count_filters() {
+  found_job();
+  if (own_job.assignment != nullptr) write_founded(filters_at_start());
+}
+
 void find_place() {
   const int errno_before = errno;
   char host[65];
   if (os::host_name(host, sizeof host)) place.host.add(host);
   find_ranks();
-  found_job();
+  count_filters();
   const char* const job = own_job.assignment != nullptr ? own_job.assignment + kJobName : joined_job();
   const char* const divider = std::strchr(job, ';');
   place.job.add(job, static_cast<std::size_t>(divider - job));
   if (own_job.assignment != nullptr) {
-    write_founded(filters_at_start());
     place.founder = true;
     place.began = own_job.began;
     place.command = own_job.command_hash;

@@ -31,6 +31,8 @@ void remember_command(const char* arguments, std::size_t bytes);
 // If MEMTRACE_JOB is not set, this process founds the job: names it, and sets the variable for its descendants.
 // Constructor only, because programs call chdir.
 void found_job();
+// If this process founded the job, counts its seccomp filters for its descendants. find_place() does it, too.
+void count_filters();
 // Finds or founds the job, and expands MEMTRACE_OUT. Once, when the recorder starts.
 void find_place();
 

@@ -24,8 +24,8 @@ Line<64> path_of(int thread, const char* file) {
   return out;
 }
 
-// Returns the number of filters. `mode`: the rest of the text from the value of the line Seccomp on; null if there
-// is no such line.
+// Returns the number of filters. `mode`: the rest of the text from the value of the line Seccomp on; null if
+// there is no such line.
 std::uint64_t filters_in(const char* mode) {
   if (mode == nullptr) return 0;
   const std::uint64_t filters = number_after(mode, "Seccomp_filters:\t");

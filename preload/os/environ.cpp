@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstring>
 
 #include "preload/os/gate/start_page.h"
@@ -17,14 +18,38 @@ bool is_named(const char* entry, const char* name, std::size_t bytes) {
 }
 
 // Not pointers: the loader would relocate each at every start.
-constexpr char kNames[][28] = {
-    "MEMTRACE",           "MEMTRACE_CUPTI",     "MEMTRACE_EXACT_MIN",   "MEMTRACE_FOUNDED", "MEMTRACE_JOB",
-    "MEMTRACE_MAX_NODE",  "MEMTRACE_MAX_TRACE", "MEMTRACE_MIN_PEAK",    "MEMTRACE_ONLY",    "MEMTRACE_OUT",
-    "MEMTRACE_PHASES",    "MEMTRACE_QUIET",     "MEMTRACE_RUN",         "MEMTRACE_RUNTIME", "MEMTRACE_SAMPLE",
-    "MEMTRACE_SKIP",      "MEMTRACE_SPOOL",     "MEMTRACE_STACKS",      "RANK",             "LOCAL_RANK",
-    "WORLD_SIZE",         "SLURM_PROCID",       "SLURM_LOCALID",        "SLURM_NTASKS",     "PMI_RANK",
-    "PMI_SIZE",           "TORCHELASTIC_RUN_ID", "OMPI_COMM_WORLD_RANK", "TMPDIR",          "LD_PRELOAD",
-    "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"};
+constexpr char kNames[][28] = {"MEMTRACE",
+                               "MEMTRACE_CUPTI",
+                               "MEMTRACE_EXACT_MIN",
+                               "MEMTRACE_FOUNDED",
+                               "MEMTRACE_JOB",
+                               "MEMTRACE_MAX_NODE",
+                               "MEMTRACE_MAX_TRACE",
+                               "MEMTRACE_MIN_PEAK",
+                               "MEMTRACE_ONLY",
+                               "MEMTRACE_OUT",
+                               "MEMTRACE_PHASES",
+                               "MEMTRACE_QUIET",
+                               "MEMTRACE_RUN",
+                               "MEMTRACE_RUNTIME",
+                               "MEMTRACE_SAMPLE",
+                               "MEMTRACE_SKIP",
+                               "MEMTRACE_SPOOL",
+                               "MEMTRACE_STACKS",
+                               "RANK",
+                               "LOCAL_RANK",
+                               "WORLD_SIZE",
+                               "SLURM_PROCID",
+                               "SLURM_LOCALID",
+                               "SLURM_NTASKS",
+                               "PMI_RANK",
+                               "PMI_SIZE",
+                               "TORCHELASTIC_RUN_ID",
+                               "OMPI_COMM_WORLD_RANK",
+                               "TMPDIR",
+                               "LD_PRELOAD",
+                               "OMPI_COMM_WORLD_SIZE",
+                               "OMPI_COMM_WORLD_LOCAL_RANK"};
 constexpr std::size_t kCount = sizeof kNames / sizeof *kNames;
 
 // Entries of the environment with one of these names: few are set at a time.
@@ -33,11 +58,15 @@ ON_START_PAGE constinit std::size_t kept_count = 0;
 ON_START_PAGE constinit bool remembered = false;
 
 bool is_start_name(const char* entry) {
-  static constexpr char first[] = {'L', 'M', 'O', 'P', 'R', 'S', 'T', 'W'};
-  bool may_be = false;
-  for (const char letter : first) may_be = may_be || *entry == letter;
-  for (std::size_t i = 0; may_be && i < kCount; ++i)
-    if (kNames[i][0] == *entry && is_named(entry, kNames[i], std::strlen(kNames[i]))) return true;
+  constexpr std::uint32_t kFirst = 1u << ('L' - 'A') | 1u << ('M' - 'A') | 1u << ('O' - 'A') |
+                                   1u << ('P' - 'A') | 1u << ('R' - 'A') | 1u << ('S' - 'A') |
+                                   1u << ('T' - 'A') | 1u << ('W' - 'A');
+  const auto letter = static_cast<unsigned char>(*entry - 'A');
+  if (letter >= 32 || (kFirst >> letter & 1) == 0) return false;
+  for (std::size_t i = 0; i < kCount; ++i)
+    if (kNames[i][0] == *entry && kNames[i][1] == entry[1] &&
+        is_named(entry, kNames[i], std::strlen(kNames[i])))
+      return true;
   return false;
 }
 

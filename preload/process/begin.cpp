@@ -58,8 +58,9 @@ constinit std::uint64_t beginning_ns = 0; // the time when a thread took begin_l
 constinit Parent parent{};
 constinit Path executable{};
 using Start = void (*)();
+ON_START_PAGE constinit bool program_is_known = false;
 ON_START_PAGE constinit Start start = nullptr; // starts the recorder
-constinit Line<512> malloc_object{}; // empty: malloc's blocks pass our hooks
+constinit Line<512> malloc_object{};           // empty: malloc's blocks pass our hooks
 
 void note_ring_place() {
   if (!rings_are_elsewhere()) return;
@@ -110,18 +111,24 @@ void put_inherited_phases() {
 
 } // namespace
 
-void start_life(bool may_unwind) {
+bool program_is_selected() {
+  if (program_is_known) return settings.active;
+  program_is_known = true;
   char path[4096];
   const long bytes = os::read_link("/proc/self/exe", path, sizeof path - 1);
   executable.add(path, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
   const char* const slash = std::strrchr(executable.text(), '/');
+  os::remember_stderr();
+  read_settings(slash != nullptr ? slash + 1 : executable.text());
+  return settings.active;
+}
+
+void start_life(bool may_unwind) {
+  if (!program_is_selected()) return count_filters(); // it passes its job on
   os::begin_clock();
   take_process();
-  os::remember_stderr();
   set_birth(false);
-  find_place(); // a disabled process also founds its job and passes it on
-  read_settings(slash != nullptr ? slash + 1 : executable.text());
-  if (!settings.active) return;
+  find_place();
   if (place.world > 1) is_one_of_ranks();
   find_modules_by(executable.text());
   find_allocator_library();

@@ -6,12 +6,15 @@
 
 namespace memtrace::record {
 
+// Reads the settings. True if they select this program. start_life() calls it, too.
+bool program_is_selected();
+
 // Prepares the settings, the job directory and the unwinder. Afterwards the process is buffering, or disabled.
 // `may_unwind`: hooks may take native stacks.
 void start_life(bool may_unwind = true);
 
-// True if a child of vfork had the first event. It would start the recorder of its parent, and take the parent's
-// files for its own. The recorder then waits again, for an event of the parent.
+// True if a child of vfork had the first event. It would start the recorder of its parent, and take the
+// parent's files for its own. The recorder then waits again, for an event of the parent.
 bool event_is_of_vfork_child();
 
 // From now on, the first event of the process calls `start`, which calls start_life(). The constructor calls

@@ -9,6 +9,7 @@
 
 #include "preload/hooks/cuda/types.h"
 #include "preload/hooks/symbols/real_lookups.h"
+#include "preload/os/gate/start_page.h"
 #include "preload/os/libc/libc_table.h"
 
 #define RUNTIME(name) extern "C" void name();
@@ -39,7 +40,7 @@ constinit void* reals[sizeof kTable / sizeof *kTable] = {}; // null: not found y
 namespace memtrace::hooks::cuda {
 namespace {
 
-constinit bool are_hidden = false;
+ON_START_PAGE constinit bool are_hidden = false;
 
 bool per_thread(const Hooked& function) {
   const std::size_t length = std::strlen(function.name);

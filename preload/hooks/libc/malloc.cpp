@@ -167,7 +167,7 @@ inline bool only_counted(std::size_t header, bool tensor) {
 template <class Call>
 inline void* take_quickly(std::size_t asked, Call call) {
   if (!real.sizes_in_headers) [[unlikely]]
-    return take(asked, call);
+    return real.passes_through ? call() : take(asked, call);
   void* const p = call();
   if (p == nullptr) [[unlikely]]
     return born(p, asked);
@@ -179,7 +179,9 @@ inline void* take_quickly(std::size_t asked, Call call) {
   return p;
 }
 inline void give_back_quickly(void* p) {
-  if (!real.sizes_in_headers || record::maybe_tracked(p)) [[unlikely]] // also for null and bootstrap blocks
+  if (!real.sizes_in_headers) [[unlikely]]
+    return real.passes_through ? real.free(p) : give_back(p);
+  if (record::maybe_tracked(p)) [[unlikely]] // also for null and bootstrap blocks
     return give_back(p);
   const std::size_t header = header_of(p);
   if (!only_counted(header, local.tensor_freed)) [[unlikely]]

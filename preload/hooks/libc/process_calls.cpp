@@ -12,6 +12,7 @@
 #include "preload/hooks/libc/privileges.h"
 #include "preload/hooks/libc/process_calls.h"
 #include "preload/hooks/symbols/find_symbol.h"
+#include "preload/os/gate/start_page.h"
 #include "preload/os/libc/libc_table.h"
 #include "preload/process/end.h"
 #include "preload/process/exec.h"
@@ -54,28 +55,21 @@ using Abort = void (*)();
 using Unshare = int (*)(int);
 using Setns = int (*)(int, int);
 
-constinit Execve real_execve = nullptr;
-constinit Execve real_execvpe = nullptr;
-constinit Fexecve real_fexecve = nullptr;
-constinit Execveat real_execveat = nullptr;
-constinit Exit real_exit_now = nullptr;
-constinit Exit real_quick_exit = nullptr;
-constinit Abort real_abort = nullptr;
-constinit Unshare real_unshare = nullptr;
-constinit Setns real_setns = nullptr;
+ON_START_PAGE constinit Execve real_execve = nullptr;
+ON_START_PAGE constinit Execve real_execvpe = nullptr;
+ON_START_PAGE constinit Fexecve real_fexecve = nullptr;
+ON_START_PAGE constinit Execveat real_execveat = nullptr;
+ON_START_PAGE constinit Exit real_exit_now = nullptr;
+ON_START_PAGE constinit Exit real_quick_exit = nullptr;
+ON_START_PAGE constinit Abort real_abort = nullptr;
+ON_START_PAGE constinit Unshare real_unshare = nullptr;
+ON_START_PAGE constinit Setns real_setns = nullptr;
 
-void find_process_calls() {
-  if (memtrace_real_syscall != nullptr) return;
-  find_next(&real_execve, "execve");
-  find_next(&real_execvpe, "execvpe");
-  find_next(&real_fexecve, "fexecve");
-  find_next(&real_execveat, "execveat");
-  find_next(&real_exit_now, "_exit");
-  find_next(&real_quick_exit, "quick_exit");
-  find_next(&real_abort, "abort");
-  find_next(&real_unshare, "unshare");
-  find_next(&real_setns, "setns");
-  find_next(&memtrace_real_syscall, "syscall");
+// Each at its own first call: most processes call one of them, or none.
+template <class F>
+F found(F& real, const char* name) {
+  if (real == nullptr) find_next(&real, name);
+  return real;
 }
 
 // Registered before the loader's own handler, so it runs after all destructors, with the exit code.
@@ -101,26 +95,22 @@ using namespace memtrace::hooks;
 namespace record = memtrace::record;
 
 EXPORT int execve(const char* path, char* const argv[], char* const envp[]) noexcept {
-  find_process_calls();
-  return replace_image(path, [&] { return real_execve(path, argv, envp); });
+  return replace_image(path, [&] { return found(real_execve, "execve")(path, argv, envp); });
 }
 EXPORT int execv(const char* path, char* const argv[]) noexcept {
   return execve(path, argv, environ);
 }
 EXPORT int execvpe(const char* file, char* const argv[], char* const envp[]) noexcept {
-  find_process_calls();
-  return replace_image(file, [&] { return real_execvpe(file, argv, envp); });
+  return replace_image(file, [&] { return found(real_execvpe, "execvpe")(file, argv, envp); });
 }
 EXPORT int execvp(const char* file, char* const argv[]) noexcept {
   return execvpe(file, argv, environ);
 }
 EXPORT int fexecve(int fd, char* const argv[], char* const envp[]) noexcept {
-  find_process_calls();
-  return replace_image("fexecve", [&] { return real_fexecve(fd, argv, envp); });
+  return replace_image("fexecve", [&] { return found(real_fexecve, "fexecve")(fd, argv, envp); });
 }
 EXPORT int execveat(int fd, const char* path, char* const argv[], char* const envp[], int flags) noexcept {
-  find_process_calls();
-  return replace_image(path, [&] { return real_execveat(fd, path, argv, envp, flags); });
+  return replace_image(path, [&] { return found(real_execveat, "execveat")(fd, path, argv, envp, flags); });
 }
 
 // Copies the variable arguments of execl, execlp and execle into a list on the stack. The caller may be a vfork
@@ -153,9 +143,8 @@ EXPORT int execle(const char* path, const char* first, ...) noexcept {
 }
 
 EXPORT __attribute__((noreturn)) void _exit(int code) {
-  find_process_calls();
   if (!record::unmark_vfork_child()) record::end_life(code);
-  real_exit_now(code);
+  found(real_exit_now, "_exit")(code);
   __builtin_unreachable();
 }
 EXPORT __attribute__((noreturn)) void _Exit(int code) {
@@ -163,35 +152,31 @@ EXPORT __attribute__((noreturn)) void _Exit(int code) {
 }
 
 EXPORT __attribute__((noreturn)) void quick_exit(int code) noexcept {
-  find_process_calls();
   record::remember_exit_code(code);
-  real_quick_exit(code);
+  found(real_quick_exit, "quick_exit")(code);
   __builtin_unreachable();
 }
 
 // Has another C++ name, because forbidden.h poisons the name `abort`.
 EXPORT __attribute__((noreturn)) void memtrace_at_abort() noexcept __asm__("abort");
 void memtrace_at_abort() noexcept {
-  find_process_calls();
   record::note_abort();
-  real_abort();
+  found(real_abort, "abort")();
   __builtin_unreachable();
 }
 
 EXPORT int unshare(int flags) noexcept {
-  find_process_calls();
-  return with_change(record::Change::threads, [=] { return real_unshare(flags); });
+  return with_change(record::Change::threads, [=] { return found(real_unshare, "unshare")(flags); });
 }
 EXPORT int setns(int fd, int type) noexcept {
-  find_process_calls();
-  return with_change(record::Change::threads, [=] { return real_setns(fd, type); });
+  return with_change(record::Change::threads, [=] { return found(real_setns, "setns")(fd, type); });
 }
 
 // Hook of syscall(), for raw forms of the calls above. It is assembly because syscall(SYS_vfork) returns twice,
 // so this library must leave nothing on the stack. Hooked numbers go to memtrace_syscall; all others jump to
 // the real function with unchanged registers.
 extern "C" {
-constinit Syscall memtrace_real_syscall = nullptr;
+ON_START_PAGE constinit Syscall memtrace_real_syscall = nullptr;
 }
 
 // Bit N of the map is set if system call N is hooked.
@@ -261,8 +246,7 @@ extern "C" __attribute__((visibility("hidden"), used)) void memtrace_begin() {
 
 extern "C" __attribute__((visibility("hidden"), used)) long memtrace_syscall(long number, long a, long b,
                                                                              long c, long d, long e, long f) {
-  find_process_calls();
-  const auto call = [&] { return memtrace_real_syscall(number, a, b, c, d, e, f); };
+  const auto call = [&] { return found(memtrace_real_syscall, "syscall")(number, a, b, c, d, e, f); };
   if (const record::Change change = change_of(number, a, b); change != record::Change::none)
     return with_change(
         change, call,

@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 #include "preload/allocator/allocator_stats.h"
 #include "preload/hooks/symbols/find_symbol.h"
+#include "preload/os/gate/start_page.h"
 #include "preload/os/libc/elf_tables.h"
 #include "preload/os/libc/libc_table.h"
 #include "preload/os/libc/valgrind.h"
@@ -20,7 +22,7 @@
 
 namespace memtrace::hooks {
 
-constinit bool foreign_allocator = false;
+ON_START_PAGE constinit bool foreign_allocator = false;
 
 namespace {
 
@@ -30,9 +32,9 @@ constexpr std::size_t kArenaBytes = 256 * 1024;
 constexpr std::size_t kHeader = 16;
 
 alignas(16) constinit char arena[kArenaBytes] = {};
-constinit std::size_t arena_used = 0;
-constinit bool finding = false;
-constinit bool found = false;
+ON_START_PAGE constinit std::size_t arena_used = 0;
+ON_START_PAGE constinit bool finding = false;
+ON_START_PAGE constinit bool found = false;
 
 // The range of all blocks that did not fit into the arena; each of them is a separate mapping. The size of a
 // block is stored in front of it.
@@ -146,6 +148,27 @@ int early_madvise(void* at, std::size_t n, int advice) {
   return real.madvise != early_madvise ? real.madvise(at, n, advice) : 0;
 }
 
+// The members of Real that are functions, in their order.
+constexpr char kFunctions[][24] = {"malloc",        "free",     "calloc", "realloc",  "posix_memalign",
+                                   "aligned_alloc", "memalign", "valloc", "pvalloc",  "malloc_usable_size",
+                                   "mmap",          "munmap",   "mremap", "mprotect", "madvise"};
+constexpr std::size_t kCount = sizeof kFunctions / sizeof *kFunctions;
+static_assert(offsetof(Real, sizes_in_headers) == kCount * sizeof(void*));
+
+void find_functions(Real* out) {
+  void* addresses[kCount] = {};
+  if (const link_map* const self = own_object(); self != nullptr)
+    record::plain_functions_from(self->l_next, *kFunctions, sizeof *kFunctions, kCount, addresses);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    char* const member = reinterpret_cast<char*>(out) + i * sizeof(void*);
+    if (addresses[i] != nullptr) {
+      std::memcpy(member, &addresses[i], sizeof(void*));
+    } else {
+      find_next(reinterpret_cast<void**>(member), kFunctions[i]);
+    }
+  }
+}
+
 // Not by dladdr, which reads all symbols of the object: 90,000 instructions for libc.
 const link_map* object_of(const void* function) {
   std::uintptr_t start = 0;
@@ -169,10 +192,23 @@ bool headers_agree(const Real& next) {
 
 } // namespace
 
-alignas(64) constinit Real real = {early_malloc,         early_free,          early_calloc,   early_realloc,
-                                   early_posix_memalign, early_aligned_alloc, early_memalign, early_valloc,
-                                   early_pvalloc,        early_usable,        early_mmap,     early_munmap,
-                                   early_mremap,         early_mprotect,      early_madvise,  false};
+alignas(64) constinit Real real = {early_malloc,
+                                   early_free,
+                                   early_calloc,
+                                   early_realloc,
+                                   early_posix_memalign,
+                                   early_aligned_alloc,
+                                   early_memalign,
+                                   early_valloc,
+                                   early_pvalloc,
+                                   early_usable,
+                                   early_mmap,
+                                   early_munmap,
+                                   early_mremap,
+                                   early_mprotect,
+                                   early_madvise,
+                                   false,
+                                   false};
 
 bool is_bootstrap(const void* p) {
   const auto at = reinterpret_cast<std::uintptr_t>(p);
@@ -191,28 +227,29 @@ bool malloc_is_valgrinds() {
   return record::under_valgrind && !foreign_allocator && !real.sizes_in_headers;
 }
 
+void learn_allocator() {
+  find_real();
+  record::find_valgrind();
+  const record::Unjudged unjudged; // the words in front of blocks are read
+  record::filter_pin(0);           // so that free(nullptr) takes the slow path as well
+  real.sizes_in_headers = !foreign_allocator && headers_agree(real);
+  if (real.sizes_in_headers) record::tool_leaves_malloc();
+  record::find_allocator(!foreign_allocator, reinterpret_cast<const void*>(real.malloc));
+}
+
+void pass_through() {
+  find_real();
+  if (arena_used != 0) return; // a free must know the blocks of the arena
+  real.passes_through = true;
+  real.sizes_in_headers = false;
+}
+
 void find_real() {
   if (__atomic_load_n(&found, __ATOMIC_ACQUIRE) || __atomic_exchange_n(&finding, true, __ATOMIC_ACQ_REL))
     return;
   const int errno_before = errno;
-  record::find_valgrind();
-  const record::Unjudged unjudged; // the words in front of blocks are read
   Real next = real;
-  find_next(&next.malloc, "malloc");
-  find_next(&next.free, "free");
-  find_next(&next.calloc, "calloc");
-  find_next(&next.realloc, "realloc");
-  find_next(&next.posix_memalign, "posix_memalign");
-  find_next(&next.aligned_alloc, "aligned_alloc");
-  find_next(&next.memalign, "memalign");
-  find_next(&next.valloc, "valloc");
-  find_next(&next.pvalloc, "pvalloc");
-  find_next(&next.usable, "malloc_usable_size");
-  find_next(&next.mmap, "mmap");
-  find_next(&next.munmap, "munmap");
-  find_next(&next.mremap, "mremap");
-  find_next(&next.mprotect, "mprotect");
-  find_next(&next.madvise, "madvise");
+  find_functions(&next);
   const link_map* const here = object_of(reinterpret_cast<void*>(next.malloc));
   const link_map* const libc = record::libc_object();
   foreign_allocator = here != nullptr && libc != nullptr && here != libc;
@@ -220,10 +257,6 @@ void find_real() {
   // count as 0 bytes.
   const link_map* const sizes = object_of(reinterpret_cast<void*>(next.usable));
   if (sizes == nullptr || sizes != here) next.usable = early_usable;
-  next.sizes_in_headers = !foreign_allocator && headers_agree(next);
-  if (next.sizes_in_headers) record::tool_leaves_malloc();
-  record::find_allocator(!foreign_allocator, reinterpret_cast<const void*>(next.malloc));
-  record::filter_pin(0); // so that free(nullptr) takes the slow path as well
   real = next;
   errno = errno_before;
   __atomic_store_n(&found, true, __ATOMIC_RELEASE);

@@ -29,11 +29,18 @@ struct Real {
   // True if the allocator is glibc's, and the word before a block is the size that glibc's own
   // malloc_usable_size returns.
   bool sizes_in_headers;
+  bool passes_through; // the process is not traced, and has no bootstrap blocks: hooks only make the real call
 };
 [[gnu::visibility("hidden")]] extern constinit Real real; // hidden: no address from the GOT
 
 // Finds them; cheap if they are found already. The constructor calls it, or the first hook if that is earlier.
 void find_real();
+
+// Prepares the hooks for a traced process: finds how the allocator says its blocks' sizes, and how much it
+// retains.
+void learn_allocator();
+// Makes the hooks of malloc as short as possible, because the process is not traced.
+void pass_through();
 
 // Blocks of the bootstrap arena: dlsym allocates before the real malloc is known. They are never freed. If the
 // arena is full, blocks come from the kernel, so the arena cannot cause an abort (heaptrack's, of 1 KiB, did).

@@ -16,12 +16,6 @@ namespace {
 
 constexpr std::uintptr_t kPageBytes = 4096;
 
-std::uint32_t hash_of(const char* name) {
-  std::uint32_t hash = 5381;
-  for (; *name != '\0'; ++name) hash = hash * 33 + static_cast<unsigned char>(*name);
-  return hash;
-}
-
 bool is_plain_function(const ElfW(Sym) & symbol) {
   return ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
 }
@@ -44,6 +38,12 @@ ObjectRange range_of(const link_map* map) {
 }
 
 } // namespace
+
+std::uint32_t hash_of(const char* name) {
+  std::uint32_t hash = 5381;
+  for (; *name != '\0'; ++name) hash = hash * 33 + static_cast<unsigned char>(*name);
+  return hash;
+}
 
 Dynamic::Dynamic(const link_map* object) {
   for (const ElfW(Dyn)* entry = object->l_ld; entry->d_tag != DT_NULL; ++entry) {
@@ -87,10 +87,9 @@ bool Dynamic::may_define(std::uint32_t wanted) const {
   return (word >> wanted % kBits & word >> (wanted >> hash[3]) % kBits & 1) != 0;
 }
 
-const ElfW(Sym) * Dynamic::definition(const char* name) const {
+const ElfW(Sym) * Dynamic::definition(const char* name, std::uint32_t wanted) const {
   constexpr std::uint16_t kOnlyForOldPrograms = 0x8000;
   const std::uint32_t buckets = hash[0];
-  const std::uint32_t wanted = hash_of(name);
   if (buckets == 0 || !may_define(wanted)) return nullptr;
   for (std::uint32_t i = bucket(wanted % buckets); i >= hash[1]; ++i) {
     const ElfW(Sym)& symbol = symbols[i];
@@ -132,22 +131,22 @@ const link_map* first_object() {
   return _r_debug.r_map;
 }
 
-bool is_file(const link_map* map, const char* name) {
-  if (map->l_name == nullptr) return false;
-  const char* const slash = std::strrchr(map->l_name, '/');
-  return std::strcmp(slash != nullptr ? slash + 1 : map->l_name, name) == 0;
+const char* file_name(const link_map* map) {
+  const char* name = map->l_name != nullptr ? map->l_name : "";
+  for (const char* at = name; *at != '\0'; ++at)
+    if (*at == '/') name = at + 1;
+  return name;
 }
 
-bool is_library(const link_map* map, const char* name) {
-  if (is_file(map, name)) return true;
+const char* soname(const link_map* map) {
   const char* names = nullptr;
-  ElfW(Addr) soname = 0;
+  ElfW(Addr) at = 0;
   for (const ElfW(Dyn)* entry = map->l_ld; entry->d_tag != DT_NULL; ++entry) {
     if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
-    if (entry->d_tag == DT_SONAME) soname = entry->d_un.d_val;
+    if (entry->d_tag == DT_SONAME) at = entry->d_un.d_val;
   }
   const bool relocated = reinterpret_cast<std::uintptr_t>(names) >= map->l_addr; // not those of the vDSO
-  return names != nullptr && soname != 0 && relocated && std::strcmp(names + soname, name) == 0;
+  return names != nullptr && at != 0 && relocated ? names + at : "";
 }
 
 void* function_from(const link_map* map, const char* name) {
@@ -160,13 +159,29 @@ void* function_from(const link_map* map, const char* name) {
 }
 
 void* plain_function_from(const link_map* map, const char* name) {
-  for (; map != nullptr; map = map->l_next) {
+  void* found = nullptr;
+  plain_functions_from(map, name, 0, 1, &found);
+  return found;
+}
+
+void plain_functions_from(const link_map* map, const char* names, std::size_t stride, std::size_t count,
+                          void** out) {
+  constexpr std::size_t kMost = 32;
+  std::uint32_t hashes[kMost];
+  bool seen[kMost] = {};
+  std::size_t missing = count < kMost ? count : kMost;
+  for (std::size_t i = 0; i < missing; ++i) hashes[i] = hash_of(names + i * stride);
+  for (; map != nullptr && missing != 0; map = map->l_next) {
     const Dynamic object(map);
-    const ElfW(Sym)* const symbol = is_searchable(map, object) ? object.definition(name) : nullptr;
-    if (symbol == nullptr) continue;
-    return is_plain_function(*symbol) ? reinterpret_cast<void*>(map->l_addr + symbol->st_value) : nullptr;
+    if (!is_searchable(map, object)) continue;
+    for (std::size_t i = 0; i < count; ++i) {
+      const ElfW(Sym)* const symbol = seen[i] ? nullptr : object.definition(names + i * stride, hashes[i]);
+      if (symbol == nullptr) continue;
+      seen[i] = true;
+      --missing;
+      if (is_plain_function(*symbol)) out[i] = reinterpret_cast<void*>(map->l_addr + symbol->st_value);
+    }
   }
-  return nullptr;
 }
 
 const link_map* object_at(const void* address, std::uintptr_t* start) {

@@ -10,6 +10,9 @@
 
 namespace memtrace::record {
 
+// Returns the hash of a name in DT_GNU_HASH.
+std::uint32_t hash_of(const char* name);
+
 // The parts of an object's dynamic section that a look-up needs. glibc has relocated the pointers, except those
 // of the vDSO.
 struct Dynamic {
@@ -41,7 +44,8 @@ struct Dynamic {
   // Returns the symbol `name` if the object defines it, or null. Skips, like dlsym, a version that is only for
   // programs linked long ago: glibc has two of quick_exit. Skips, unlike dlsym, the stub of an executable that
   // takes the address of another object's function.
-  const ElfW(Sym) * definition(const char* name) const;
+  const ElfW(Sym) * definition(const char* name) const { return definition(name, hash_of(name)); }
+  const ElfW(Sym) * definition(const char* name, std::uint32_t name_hash) const;
   // Returns the function `name` that the object at `base` defines, or null if there is none.
   void* function(ElfW(Addr) base, const char* name) const;
 
@@ -76,15 +80,17 @@ ObjectRange object_range(std::uintptr_t bias, const ElfW(Phdr) * headers, std::s
 
 // Returns the first object of the program's list: the executable.
 const link_map* first_object();
-// True if the object's file has this name.
-bool is_file(const link_map* map, const char* name);
-// True if the object's file or its DT_SONAME has this name.
-bool is_library(const link_map* map, const char* name);
+// Return the name of the object's file, and its DT_SONAME; "" if there is none.
+const char* file_name(const link_map* map);
+const char* soname(const link_map* map);
 // Returns the first definition of a function in `map` or in an object after it, or null if there is none.
 void* function_from(const link_map* map, const char* name);
 // Returns what the loader's lookup from `map` on returns, or null if only the loader can tell: there is no
 // definition, or the first one is not a plain function.
 void* plain_function_from(const link_map* map, const char* name);
+// The same for at most 32 names, which lie `stride` bytes apart. Reads the tables of each object once.
+void plain_functions_from(const link_map* map, const char* names, std::size_t stride, std::size_t count,
+                          void** out);
 // Returns the object that contains `address`, and the object's first byte in `*start`. Returns null if there is
 // none. Not while another thread may load or unload a library.
 const link_map* object_at(const void* address, std::uintptr_t* start);

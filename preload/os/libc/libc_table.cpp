@@ -45,6 +45,10 @@ int first_on_exit(void (*call)(int, void*), void* argument) {
   return libc.on_exit != first_on_exit ? libc.on_exit(call, argument) : -1;
 }
 
+bool is_file(const link_map* map, const char* name) {
+  return std::strcmp(file_name(map), name) == 0;
+}
+
 template <class F>
 void take(const Dynamic& object, const link_map* map, const char* name, Found<F>* out) {
   if (void* const found = object.function(map->l_addr, name); found != nullptr)

@@ -147,9 +147,9 @@ bool warm_up() {
   static constinit UnwindMemory memory{};
   std::uint64_t some[8];
   opened = true;
-  opened = unwind(some, 8, {}, {}, memory) >= 2;
+  opened = unwind(some, 8, {}, {}, 0, memory) >= 2;
   by_steps = true;
-  opened = opened && unwind(some, 8, {}, {}, memory) >= 2 && searched_by_redirection();
+  opened = opened && unwind(some, 8, {}, {}, 0, memory) >= 2 && searched_by_redirection();
 #if defined(__x86_64__)
   by_steps = false;
 #endif

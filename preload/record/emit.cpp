@@ -100,6 +100,30 @@ void emit_counters(Thread& thread, const SmallTotals& flows, format::Stamp stamp
   if (!store(thread, record)) give_folded(thread, folded);
 }
 
+bool is_only_flows(const RingRecord& record) {
+  return record.type == static_cast<std::uint8_t>(EventType::counters);
+}
+
+// Stores the record with the flows that no record carries yet. Returns false if the record is lost.
+[[gnu::noinline]] bool store_with_flows(Thread& thread, RingRecord& record) {
+  const SmallTotals flows = unpublished(thread);
+  level(0, change_of(flows));
+  if (!carries_flows(record) || !fits(flows)) {
+    emit_counters(thread, flows, record.stamp);
+    return is_only_flows(record) || store(thread, record);
+  }
+  format::set_carried(record,
+                      {static_cast<std::uint32_t>(flows.allocated), static_cast<std::uint32_t>(flows.freed),
+                       static_cast<std::uint32_t>(flows.births), static_cast<std::uint32_t>(flows.deaths)});
+  const bool stored = store(thread, record);
+  if (stored) {
+    carried(thread, flows, record);
+  } else {
+    not_carried(flows);
+  }
+  return stored;
+}
+
 } // namespace
 
 bool emit(RingRecord& record) {
@@ -111,26 +135,8 @@ bool emit(RingRecord& record) {
   }
   __atomic_store_n(&thread->drew, own_stamp, __ATOMIC_RELAXED);
   if (!is_empty(thread->folded)) emit_folded(*thread, record.stamp);
-  const SmallTotals flows = unpublished(*thread);
-  if (!is_empty(flows)) level(0, change_of(flows));
-  const bool only_flows = record.type == static_cast<std::uint8_t>(EventType::counters);
-  bool stored = true;
-  if (is_empty(flows)) {
-    stored = only_flows || store(*thread, record);
-  } else if (carries_flows(record) && fits(flows)) {
-    format::set_carried(record,
-                        {static_cast<std::uint32_t>(flows.allocated), static_cast<std::uint32_t>(flows.freed),
-                         static_cast<std::uint32_t>(flows.births), static_cast<std::uint32_t>(flows.deaths)});
-    stored = store(*thread, record);
-    if (stored) {
-      carried(*thread, flows, record);
-    } else {
-      not_carried(flows);
-    }
-  } else {
-    emit_counters(*thread, flows, record.stamp);
-    stored = only_flows || store(*thread, record);
-  }
+  const bool stored = has_unpublished(*thread) ? store_with_flows(*thread, record)
+                                               : is_only_flows(record) || store(*thread, record);
   if (!stored) lost_block(record);
   if (state() == State::buffering && due_to_begin()) begin_recording();
   keep_drain_running();

@@ -155,6 +155,11 @@ inline format::SmallTotals unpublished(const Thread& thread) {
   return {now.allocated - thread.published.allocated, now.freed - thread.published.freed,
           now.births - thread.published.births, now.deaths - thread.published.deaths};
 }
+// True if unpublished() is not empty.
+inline bool has_unpublished(const Thread& thread) {
+  const format::SmallTotals& now = thread.slot != nullptr ? thread.slot->small : thread.own;
+  return now.births != thread.published.births || now.deaths != thread.published.deaths;
+}
 // True if this thread has flows that it has yet to publish.
 inline bool has_left_over(const Thread& thread) {
   return !is_empty(unpublished(thread)) || !is_zero(thread.folded);

@@ -8,6 +8,10 @@ from table import MIB, ratios, spread
 GOALS = (
     ("CPU, small steps, steps alone", "train-small", "memtrace", "bare", "steps_cpu", 1.03),
     ("CPU, small steps, import included", "train-small", "memtrace", "bare", "cpu", 1.05),
+    ("CPU, launch-bound steps, steps alone", "train-eager", "memtrace", "bare", "steps_cpu", 1.05),
+    ("CPU, large steps, steps alone", "train-large", "memtrace", "bare", "steps_cpu", 1.02),
+    ("CPU, loader", "loader", "memtrace", "bare", "cpu", 1.02),
+    ("CPU, import", "import-torch", "memtrace", "bare", "cpu", 1.03),
     ("RSS, small steps, MiB more", "train-small", "memtrace", "bare", "rss", 24),
     ("RSS, large steps, MiB more", "train-large", "memtrace", "bare", "rss", 24),
     ("CPU, pairs of 1 thread", "pair-1", "memtrace", "bare", "cpu", 1.5),
@@ -15,11 +19,11 @@ GOALS = (
     ("CPU, pairs of 1 thread, 10,000 live blocks", "live-1", "memtrace", "bare", "cpu", 1.5),
     ("CPU, pairs of 8 threads, 10,000 live blocks each", "live-8", "memtrace", "bare", "cpu", 1.5),
     *((f"every block, Python stacks, {what} memray's", program, "memtrace-python", "memray", key, 1)
-      for program in ("import-torch", "train-small", "train-large", "loader")
+      for program in ("import-torch", "train-small", "train-eager", "train-large", "loader")
       for what, key in (("CPU to", "cpu"), ("CPU added to bare, to", "added"))),
-    *((f"every block, native stacks, CPU added to bare, to {other}'s", program, "memtrace-native", other, "added", 0.5)
-      for program in ("pair-1", "live-1", "import-torch", "train-small", "train-large", "g++", "redis")
-      for other in ("heaptrack", "heaptrack-raw")),
+    *((f"every block, native stacks, CPU added to bare, to {other}'s", program, "memtrace-native", other, "added", most)
+      for program in ("pair-1", "live-1", "import-torch", "train-small", "train-eager", "train-large", "g++", "redis")
+      for other, most in (("heaptrack", 0.5), ("heaptrack-raw", 1))),
 )
 
 

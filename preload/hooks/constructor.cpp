@@ -115,7 +115,7 @@ void start_at_event() {
 // True if the recorder must start in the constructor:
 // - the user's settings ask for a trace of each process, or may be wrong, or have a relative path;
 // - another allocator comes first, or a leak checker reads the globals of the library;
-// - Python wants its audit hook before it starts;
+// - Python wants its audit hook before it starts, and libunwind is opened by the loader;
 // - the program may test a weak reference, or use CUDA, before it allocates;
 // - a founder's name is in the environment without its job.
 bool must_start_now() {
@@ -130,7 +130,8 @@ bool must_start_now() {
     memtrace::hooks::learn_allocator();
     if (memtrace::hooks::malloc_is_valgrinds()) return true;
   }
-  return !malloc_is_ours() || memtrace::hooks::next_function("__lsan_init") != nullptr ||
+  return memtrace::record::start_needs_loader() || !malloc_is_ours() ||
+         memtrace::hooks::next_function("__lsan_init") != nullptr ||
          memtrace::record::function_from(memtrace::record::first_object(), "PySys_AddAuditHook") != nullptr ||
          memtrace::hooks::cuda_is_loaded() || memtrace::hooks::has_weak_references_to_absent();
 }

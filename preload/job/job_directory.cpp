@@ -100,11 +100,11 @@ void join() {
   place.command = gap != nullptr ? hexadecimal_at(gap + 1) : 0;
 }
 
-// Names a job by time and pid. Computes the date itself, because gmtime_r would read the time zone's file and
+// Names the job by time and pid. Computes the date itself, because gmtime_r would read the time zone's file and
 // allocate.
 template <class Text>
 void name_by_time(Text& out) {
-  const auto now = std::chrono::sys_seconds(std::chrono::seconds(os::unix_ns() / 1'000'000'000u));
+  const auto now = std::chrono::sys_seconds(std::chrono::seconds(own_job.began / 1'000'000'000u));
   const auto day = std::chrono::floor<std::chrono::days>(now);
   const std::chrono::year_month_day date(day);
   const std::chrono::hh_mm_ss time(now - day);
@@ -264,7 +264,7 @@ static bool assign_job(Text& out) {
 
 void found_job() {
   if (own_job.assignment != nullptr || joined_job() != nullptr) return;
-  own_job.began = os::unix_ns();
+  own_job.began = os::unix_ns_of_kernel();
   own_job.command_hash = hash_of(own_job.command, own_job.command_bytes);
   write_founded(kNotCounted);
   add_to_environment(own_job.founded.text());

@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "preload/os/gate/syscall_gate.h"
+#include "preload/os/gate/raw_call.h"
 #include "preload/os/libc/libc_table.h"
 
 namespace memtrace::record::os {
@@ -19,10 +19,14 @@ constexpr std::uint64_t kJumpNs = 1'000;
 constexpr std::uint64_t kQuickNs = 80;
 constexpr int kReadings = 32; // a unit of 100 ns, as Hyper-V's page has, shows in the first few
 
+std::uint64_t in_ns(const timespec& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
 std::uint64_t now(clockid_t clock) {
   timespec time{};
   libc.clock_gettime(clock, &time); // vDSO: 20 ns, no errno on success
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(time.tv_nsec);
+  return in_ns(time);
 }
 
 // The clocks when the system calls were stopped, and the rate at which they continue. The vDSO cannot be used
@@ -101,6 +105,10 @@ std::uint64_t monotonic_ns() {
 }
 std::uint64_t unix_ns() {
   return clock_ns(CLOCK_REALTIME, stopped.unix_time);
+}
+std::uint64_t unix_ns_of_kernel() {
+  timespec time{};
+  return call(SYS_clock_gettime, CLOCK_REALTIME, word(&time)) == 0 ? in_ns(time) : unix_ns();
 }
 std::uint64_t boot_ns() {
   return clock_ns(CLOCK_BOOTTIME, stopped.boot);

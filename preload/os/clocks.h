@@ -26,6 +26,8 @@ inline void clock_has_no_order() {
 std::uint64_t monotonic_ns();
 std::uint64_t thread_cpu_ns(); // of the calling thread; 0: system calls are stopped
 std::uint64_t unix_ns();
+// The same by a system call. In a new process it takes 0.3 us, and the vDSO takes two page faults.
+std::uint64_t unix_ns_of_kernel();
 std::uint64_t boot_ns(); // since the machine booted
 
 // Whether the time stamp counter is readable after the program stops the recorder's system calls. Strict mode

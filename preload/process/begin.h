@@ -3,6 +3,7 @@
 #pragma once
 
 #include "preload/process/process_identity.h"
+#include "preload/stack/native_unwinder.h"
 
 namespace memtrace::record {
 
@@ -12,6 +13,11 @@ bool program_is_selected();
 // Prepares the settings, the job directory and the unwinder. Afterwards the process is buffering, or disabled.
 // `may_unwind`: hooks may take native stacks.
 void start_life(bool may_unwind = true);
+
+// True if start_life() may open a library, so that it must not run inside malloc.
+inline bool start_needs_loader() {
+  return unwinder_needs_loader();
+}
 
 // True if a child of vfork had the first event. It would start the recorder of its parent, and take the
 // parent's files for its own. The recorder then waits again, for an event of the parent.

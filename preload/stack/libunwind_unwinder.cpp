@@ -158,6 +158,10 @@ bool warm_up() {
 
 } // namespace
 
+[[gnu::section(".text.startup")]] bool unwinder_needs_loader() { // among the code of the constructor
+  return true;
+}
+
 bool open_unwinder() {
   if (opened) return true;
   if (!modules_can_be_found()) return false;

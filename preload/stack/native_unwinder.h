@@ -27,8 +27,10 @@ struct alignas(16) UnwindMemory {
 };
 
 // Prepares walks. False: there is no memory, or what the back end needs is missing; then stacks have only
-// Python frames. Both back ends need glibc 2.35. Constructor only.
+// Python frames. Both back ends need glibc 2.35. Only while no other thread may load a library.
 bool open_unwinder();
+// True if open_unwinder() opens a library. Then it must not run inside malloc, which the loader calls, too.
+bool unwinder_needs_loader();
 
 // Called after a dlclose, because other code may be loaded at the addresses of the library.
 void code_was_unloaded();

@@ -286,6 +286,10 @@ std::size_t walk_by_rules(Walk& walk, const WalkStart& start, std::uint64_t* out
 
 } // namespace
 
+[[gnu::section(".text.startup")]] bool unwinder_needs_loader() { // among the code of the constructor
+  return false;
+}
+
 bool open_unwinder() {
   return modules_can_be_found() && open_frame_rules() && open_known_chains();
 }

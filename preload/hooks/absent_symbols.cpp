@@ -53,9 +53,11 @@ bool is_other(const link_map* map, const Dynamic& object, const link_map* self) 
 void hide_own(const link_map* self, const Names& names) {
   const Dynamic own(self);
   if (!own.complete()) return;
-  // The names follow the symbols in memory: the linker puts .dynstr after .dynsym.
-  const char* const start = reinterpret_cast<const char*>(own.symbols);
-  if (own.names < start || !os::make_writable(own.symbols, static_cast<std::size_t>(own.names - start))) return;
+  const ElfW(Sym)* end = own.symbols;
+  own.each_defined([&](const ElfW(Sym) & symbol) {
+    if (&symbol >= end) end = &symbol + 1;
+  });
+  if (!os::make_writable(own.symbols, static_cast<std::size_t>(end - own.symbols) * sizeof *end)) return;
   own.each_defined([&](ElfW(Sym) & symbol) {
     if (!names.has(own.names + symbol.st_name, true)) return;
     symbol.st_value = 0;

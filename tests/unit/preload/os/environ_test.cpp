@@ -65,5 +65,24 @@ TEST(Environment, LibcGoesOnWithIt) {
   });
 }
 
+TEST(Environment, TheStartSeesTheFirstEnvironment) {
+  in_child([] {
+    ::setenv("MEMTRACE_JOB", "1;/here", 1);
+    ::unsetenv("MEMTRACE_OUT");
+    ::unsetenv("RANK");
+    remember_environment();
+    ::setenv("MEMTRACE_JOB", "2;/there", 1);
+    ::setenv("MEMTRACE_OUT", "later", 1);
+    ::setenv("RANK", "3", 1);
+    EXPECT_STREQ(start_environment("MEMTRACE_JOB"), "1;/here");
+    EXPECT_EQ(start_environment("MEMTRACE_OUT"), nullptr);
+    EXPECT_EQ(start_environment("RANK"), nullptr);
+    EXPECT_STREQ(environment("MEMTRACE_JOB"), "2;/there");
+    ::clearenv();
+    EXPECT_STREQ(start_environment("MEMTRACE_JOB"), "1;/here");
+    EXPECT_EQ(environment("MEMTRACE_JOB"), nullptr);
+  });
+}
+
 } // namespace
 } // namespace memtrace::record

@@ -27,7 +27,8 @@ void Keyframes::ended(const Block& block, trace::Ordinal at, format::Stamp stamp
                    touches == nullptr ? nullptr : std::make_unique<const Touches>(*touches)});
 }
 
-void Keyframes::survived(trace::Ordinal at, format::Stamp stamp, const LiveBlocks& ledger, const Phases& phases) {
+void Keyframes::survived(trace::Ordinal at, format::Stamp stamp, const LiveBlocks& ledger,
+                         const Phases& phases) {
   ledger.each_alive([&](const Block& block) {
     reservations_.add(block, at, touched_);
     if (block.birth <= last_) ended(block, at, stamp, phases, true);
@@ -51,7 +52,8 @@ void Keyframes::follow(const trace::Event& event, const Phases& phases) {
 
 void Keyframes::reached(trace::Trace::Place place, const LiveBlocks& ledger, const Phases& phases) {
   if (ledger.bytes() + phases.bytes() + touched_.bytes() > kMostBytes / 4) return give_up();
-  frames_.push_back(std::make_unique<const Frame>(Frame{{std::move(place), ledger, phases}, touched_, freed_later_}));
+  frames_.push_back(
+      std::make_unique<const KeptFrame>(KeptFrame{{std::move(place), ledger, phases}, touched_, freed_later_}));
   last_ = frames_.back()->state.at();
   while (!frames_.empty() && (frames_.size() > kMost || bytes() > kMostBytes)) thin();
 }
@@ -64,9 +66,9 @@ void Keyframes::outlived_step(const Block& block) {
 }
 
 std::size_t Keyframes::frames_before(trace::Ordinal at) const {
-  const auto next = std::upper_bound(frames_.begin(), frames_.end(), at, [](trace::Ordinal instant, const auto& frame) {
-    return instant < frame->state.at();
-  });
+  const auto next =
+      std::upper_bound(frames_.begin(), frames_.end(), at,
+                       [](trace::Ordinal instant, const auto& frame) { return instant < frame->state.at(); });
   return static_cast<std::size_t>(next - frames_.begin());
 }
 
@@ -81,14 +83,15 @@ std::size_t Keyframes::bytes() const {
 // Drops every second keyframe, and the ends that no other one needs.
 void Keyframes::thin() {
   if (frames_.size() < 4) return give_up();
-  std::vector<std::unique_ptr<const Frame>> kept;
+  std::vector<std::unique_ptr<const KeptFrame>> kept;
   for (std::size_t i = 1; i < frames_.size(); i += 2) kept.push_back(std::move(frames_[i]));
   frames_ = std::move(kept);
   places_.stride = 2 * places_.stride;
   last_ = frames_.back()->state.at();
   std::erase_if(ends_, [this](const BlockEnd& end) {
-    const auto frame = std::lower_bound(frames_.begin(), frames_.end(), end.block.birth,
-                                        [](const auto& one, trace::Ordinal birth) { return one->state.at() < birth; });
+    const auto frame =
+        std::lower_bound(frames_.begin(), frames_.end(), end.block.birth,
+                         [](const auto& one, trace::Ordinal birth) { return one->state.at() < birth; });
     return frame == frames_.end() || (*frame)->state.at() >= end.at;
   });
 }

@@ -20,20 +20,21 @@ struct BlockEnd {
   Block block;
   trace::Ordinal at = 0;
   format::Stamp stamp = 0;
-  Fate fate; // if it died: without the last step of the trace
+  Fate fate;                              // if it died: without the last step of the trace
   std::unique_ptr<const Touches> touches; // null: the block has no scan
 };
 
-// Bytes of blocks that died in a later step than that of their birth, by memory and stack. Of a GPU, the bytes of
-// tensors. Without samples of small blocks.
+// Bytes of blocks that died in a later step than that of their birth, by memory and stack. Of a GPU, the bytes
+// of tensors. Without samples of small blocks.
 using FreedLater = std::map<std::pair<MemoryId, format::StackId>, std::uint64_t>;
 
 // The second pass asks which blocks were alive at some instants, and needs the end of each, because its role is
-// known only then. From the keyframe before an instant to the next keyframe, it replays the events. All blocks of
-// the instant that are alive at that next keyframe have their ends here. So the rest of the trace is not read.
+// known only then. From the keyframe before an instant to the next keyframe, it replays the events. All blocks
+// of the instant that are alive at that next keyframe have their ends here. So the rest of the trace is not
+// read.
 class Keyframes {
  public:
-  struct Frame {
+  struct KeptFrame {
     Keyframe state;
     Touched touched;
     FreedLater freed_later; // so far
@@ -57,7 +58,8 @@ class Keyframes {
       step_begins_.push_back(event.ordinal);
     }
     const format::EventType type = event.type;
-    if (type == sample_touched || type == phase_begin || type == phase_end || type == step) follow(event, phases);
+    if (type == sample_touched || type == phase_begin || type == phase_end || type == step)
+      follow(event, phases);
   }
   void finished(const LiveBlocks& ledger, const Phases& phases);
   // Adds a keyframe.
@@ -65,7 +67,7 @@ class Keyframes {
   trace::Trace::Places& places() { return places_; }
 
   // Ascending. There are none if the trace is short, or if a copy of its state takes too much memory.
-  const std::vector<std::unique_ptr<const Frame>>& frames() const { return frames_; }
+  const std::vector<std::unique_ptr<const KeptFrame>>& frames() const { return frames_; }
   // Returns the number of frames that are not after an instant. The events between frame number - 1 and frame
   // number contain it.
   std::size_t frames_before(trace::Ordinal at) const;
@@ -81,7 +83,7 @@ class Keyframes {
  private:
   // Records between two keyframes at first. A replay of so many takes 30 ms.
   static constexpr std::uint64_t kStride = 1 << 18;
-  static constexpr std::size_t kMost = 64;           // frames
+  static constexpr std::size_t kMost = 64;            // frames
   static constexpr std::size_t kMostBytes = 96 << 20; // of all frames and ends
 
   void follow(const trace::Event& event, const Phases& phases);
@@ -93,7 +95,7 @@ class Keyframes {
   void give_up();
 
   trace::Trace::Places places_;
-  std::vector<std::unique_ptr<const Frame>> frames_;
+  std::vector<std::unique_ptr<const KeptFrame>> frames_;
   std::vector<BlockEnd> ends_;
   trace::Ordinal last_ = 0; // of the last frame
   FreedLater freed_later_;

@@ -207,7 +207,8 @@ struct InstantSets {
 class PeakSets : public Observer {
  public:
   // `touched`: the scans before the pass begins.
-  PeakSets(const trace::Trace& trace, const std::vector<Instant>& instants, BlockGroups& groups, Touched touched)
+  PeakSets(const trace::Trace& trace, const std::vector<Instant>& instants, BlockGroups& groups,
+           Touched touched)
       : groups_(groups), touched_(std::move(touched)), last_stamp_(trace.facts().last_stamp) {
     const std::set<Instant> sorted(instants.begin(), instants.end());
     for (const Instant& instant : sorted)
@@ -344,7 +345,7 @@ std::map<Instant, Holdings> alive_at(const trace::Trace& trace, const Keyframes&
   BlockGroups groups(trace, last_step);
   groups.set_labels(keyframes.roles());
   for (const auto& [number, some] : after) {
-    const Keyframes::Frame* const from = number == 0 ? nullptr : frames[number - 1].get();
+    const Keyframes::KeptFrame* const from = number == 0 ? nullptr : frames[number - 1].get();
     const trace::Ordinal until = number == frames.size() ? ~trace::Ordinal{0} : frames[number]->state.at();
     PeakSets sets(trace, some, groups, from == nullptr ? Touched{} : from->touched);
     Replay replay = from == nullptr ? Replay(trace) : Replay(trace, from->state);

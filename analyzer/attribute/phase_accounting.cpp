@@ -359,7 +359,8 @@ Account account_phases(const trace::Trace& trace, Keyframes* keyframes) {
     keyframes->places().reached = [&](trace::Trace::Place place) {
       keyframes->reached(std::move(place), replay.ledger(), replay.phases());
     };
-  const trace::OrderCounts counts = replay.run(attribution, keyframes == nullptr ? nullptr : &keyframes->places());
+  const trace::OrderCounts counts =
+      replay.run(attribution, keyframes == nullptr ? nullptr : &keyframes->places());
   attribution.result().counts = counts;
   attribution.result().left = replay.ledger().level(MemoryId{0}).live;
   return std::move(attribution).take();

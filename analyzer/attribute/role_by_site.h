@@ -22,8 +22,8 @@ Label label_of(const Block& block);
 // steps are labelled. So a label applies to all blocks of its site.
 class SiteRoles {
  public:
-  // Takes a block whose label is new. Every tensor that is saved is labelled a checkpoint, so this label does not
-  // count.
+  // Takes a block whose label is new. Every tensor that is saved is labelled a checkpoint, so this label does
+  // not count.
   void labelled(const Block& block) {
     if (block.tensor && block.label != Role::checkpoint) add(block);
   }

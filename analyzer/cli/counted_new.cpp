@@ -6,8 +6,8 @@
 
 #include "analyzer/files/read_budget.h"
 
-// Counts the usable size of the block, because `delete` is not always given the size. A second thread has a count
-// of its own.
+// Counts the usable size of the block, because `delete` is not always given the size. A second thread has a
+// count of its own.
 void* operator new(std::size_t bytes) {
   void* const block = std::malloc(bytes == 0 ? 1 : bytes);
   if (block == nullptr) throw std::bad_alloc();

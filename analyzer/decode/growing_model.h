@@ -31,7 +31,9 @@ class GrowingTables : public format::ModelSizes {
     }
   }
   void set_number(std::size_t, std::uint16_t) {} // only the writer needs it
-  std::size_t bytes() const { return sizeof *this + guesses_.size() * sizeof(Guess) + recent_.size() * sizeof(Birth); }
+  std::size_t bytes() const {
+    return sizeof *this + guesses_.size() * sizeof(Guess) + recent_.size() * sizeof(Birth);
+  }
 
  private:
   std::uint16_t places_[kContexts] = {}; // index in `guesses_`, from 1; 0: none

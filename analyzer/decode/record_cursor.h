@@ -52,7 +52,7 @@ class Cursor {
   std::uint64_t missing() const { return missing_; }   // records that are missing by sequence numbers
   std::uint64_t sequence() const { return expected_; } // of the next record, within the current source
   bool after_gap() const { return after_gap_; }        // the last record follows a gap
-  std::size_t bytes() const; // of memory that a copy takes, about
+  std::size_t bytes() const;                           // of memory that a copy takes, about
 
  private:
   bool prepare_model(const Run& run);

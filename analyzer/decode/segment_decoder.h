@@ -18,7 +18,8 @@ class Decoder {
       : at_(payload.data()), end_(payload.data() + payload.size()), model_(&model) {}
 
   // Continues where `other` is, on copies of its payload and of its model.
-  Decoder(const Decoder& other, const std::uint8_t* others_payload, std::span<const std::uint8_t> payload, Model& model)
+  Decoder(const Decoder& other, const std::uint8_t* others_payload, std::span<const std::uint8_t> payload,
+          Model& model)
       : at_(payload.data() + (other.at_ - others_payload)),
         end_(payload.data() + payload.size()),
         model_(&model),

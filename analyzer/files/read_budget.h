@@ -65,9 +65,7 @@ class Budget {
     std::int64_t most = 0;
   };
   // Returns the count for a thread that begins now.
-  Second second() const {
-    return {0, most_held_ > held_ ? static_cast<std::int64_t>(most_held_ - held_) : 0};
-  }
+  Second second() const { return {0, most_held_ > held_ ? static_cast<std::int64_t>(most_held_ - held_) : 0}; }
   // Makes the calling thread count in `second` from now on.
   static void count_in(Second& second) { second_ = &second; }
   // Sets what the second thread held when it made the present batch.
@@ -89,8 +87,8 @@ class Budget {
   void refuse_second() const;
 
   static inline constinit thread_local Second* second_ = nullptr; // null in the command's thread
-  std::uint64_t held_ = 0;   // by the command's thread
-  std::uint64_t beside_ = 0; // by a second thread, modulo 2^64
+  std::uint64_t held_ = 0;                                        // by the command's thread
+  std::uint64_t beside_ = 0;                                      // by a second thread, modulo 2^64
   std::uint64_t most_held_ = kBytes;
   std::uint64_t looks_ = 0;
   std::uint64_t most_looks_ = kLooks;

@@ -136,7 +136,8 @@ class EventPass : public Observer {
 };
 
 bool are_between_keyframes(const LeftQuestion& question, const Keyframes& keyframes) {
-  if (keyframes.frames().empty() || question.until.empty() || !question.counted.empty() || !question.cycles.empty())
+  if (keyframes.frames().empty() || question.until.empty() || !question.counted.empty() ||
+      !question.cycles.empty())
     return false;
   const std::size_t number = keyframes.frames_before(question.until.begin()->second);
   return std::all_of(question.until.begin(), question.until.end(),
@@ -146,7 +147,7 @@ bool are_between_keyframes(const LeftQuestion& question, const Keyframes& keyfra
 LeftBlocks left_near(const trace::Trace& trace, const LeftQuestion& question, const Keyframes& keyframes) {
   const auto& frames = keyframes.frames();
   const std::size_t number = keyframes.frames_before(question.until.begin()->second);
-  const Keyframes::Frame* const from = number == 0 ? nullptr : frames[number - 1].get();
+  const Keyframes::KeptFrame* const from = number == 0 ? nullptr : frames[number - 1].get();
   const trace::Ordinal until = number == frames.size() ? kNever : frames[number]->state.at();
   EventPass events(question);
   if (from != nullptr) events.begin_with(from->freed_later);
@@ -161,7 +162,8 @@ LeftBlocks left_near(const trace::Trace& trace, const LeftQuestion& question, co
 } // namespace
 
 LeftBlocks left_blocks(const trace::Trace& trace, const LeftQuestion& question, const Keyframes* keyframes) {
-  if (keyframes != nullptr && are_between_keyframes(question, *keyframes)) return left_near(trace, question, *keyframes);
+  if (keyframes != nullptr && are_between_keyframes(question, *keyframes))
+    return left_near(trace, question, *keyframes);
   files::Budget::of_command().looks(question.counted.size() * trace.records());
   Replay replay(trace);
   EventPass events(question);

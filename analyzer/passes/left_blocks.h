@@ -52,7 +52,8 @@ struct LeftBlocks {
 // Returns these blocks in one pass. Samples of small blocks are left out. Memory use grows with the number of
 // live blocks. If no phase is counted, and the instants of the question lie between two keyframes, replays only
 // the events between these.
-LeftBlocks left_blocks(const trace::Trace& trace, const LeftQuestion& question, const Keyframes* keyframes = nullptr);
+LeftBlocks left_blocks(const trace::Trace& trace, const LeftQuestion& question,
+                       const Keyframes* keyframes = nullptr);
 
 // True for the phases in which a program uses a model: forward, eval, generate.
 bool uses_a_model(const std::string& phase);

@@ -44,7 +44,7 @@ class Paths {
   const std::string& text(NameId name) const { return *names_[static_cast<std::size_t>(name)]; }
   NameId last(PathId path) const { return nodes_[static_cast<std::size_t>(path)].name; }
   PathId parent_of(PathId path) const { return nodes_[static_cast<std::size_t>(path)].parent; }
-  std::vector<std::string> texts(PathId path) const; // {"other"} for PathId::other
+  std::vector<std::string> texts(PathId path) const;                         // {"other"} for PathId::other
   std::size_t bytes() const { return 96 * (names_.size() + nodes_.size()); } // that a copy takes, about
 
  private:

@@ -7,7 +7,7 @@ namespace {
 
 // The last known positions of threads. Only marks of phases and steps change a position, and most events are
 // not marks.
-class Places {
+class ThreadPlaces {
  public:
   const PhasePosition& of(std::uint32_t thread, const Phases& phases) {
     ThreadStep& known = known_[thread % kKept];
@@ -43,7 +43,7 @@ class Steps {
     if (event.type == format::EventType::window) observer_.cut(event);
     if (phases_.follow_collection(event, observer_)) places_.forget();
     // Marks carry no bytes, so the order of phases and live blocks has no effect.
-    if (Places::changed_by(event.type)) {
+    if (ThreadPlaces::changed_by(event.type)) {
       phases_.apply(event, observer_);
       places_.forget();
     }
@@ -57,7 +57,7 @@ class Steps {
   LiveBlocks& ledger_;
   Phases& phases_;
   Observer& observer_;
-  Places places_;
+  ThreadPlaces places_;
 };
 
 } // namespace

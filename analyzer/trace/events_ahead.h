@@ -18,14 +18,14 @@ namespace memtrace::trace {
 
 // Some events that follow each other, and the state of the merge after them.
 struct EventBatch {
-  std::vector<Event> events; // none after the last
-  std::uint64_t records = 0; // of the merge so far
-  std::int64_t held = 0;     // bytes that the second thread held then
+  std::vector<Event> events;   // none after the last
+  std::uint64_t records = 0;   // of the merge so far
+  std::int64_t held = 0;       // bytes that the second thread held then
   std::unique_ptr<Order> copy; // of the merge after these events, where one is wanted
 };
 
-// How often a pass copies the state of its merge: every so many records. 0: never. The receiver of the copies may
-// raise it at any time.
+// How often a pass copies the state of its merge: every so many records. 0: never. The receiver of the copies
+// may raise it at any time.
 using CopyStride = std::atomic<std::uint64_t>;
 
 // Decoding and merging take half of a pass, and do not depend on the replay. So a second thread does them, some
@@ -63,13 +63,13 @@ class EventsAhead {
   void decode_all();
   void stop();
 
-  Order order_; // of the second thread while there is one
-  const CopyStride* copies_;       // or null
-  std::uint64_t copied_ = 0;       // records of the merge at the last copy
+  Order order_;              // of the second thread while there is one
+  const CopyStride* copies_; // or null
+  std::uint64_t copied_ = 0; // records of the merge at the last copy
   std::vector<EventBatch> ring_;
   EventBatch* present_;
   std::uint64_t given_ = 0; // batches that the caller got from the second thread
-  std::mutex mutex_; // guards what follows
+  std::mutex mutex_;        // guards what follows
   std::condition_variable filled_;
   std::condition_variable emptied_;
   std::uint64_t made_ = 0;  // batches

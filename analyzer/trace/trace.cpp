@@ -325,8 +325,8 @@ OrderCounts Trace::read(const Place* from, const TakeBatch& take, Places* places
       mistrust_totals(part.threads, beginning);
     }
     const std::uint64_t before = sum.records;
-    EventsAhead order(continues ? *from->order : Order(part.threads, beginning), threads_for(records_in(part.threads)),
-                      places == nullptr ? nullptr : &places->stride);
+    EventsAhead order(continues ? *from->order : Order(part.threads, beginning),
+                      threads_for(records_in(part.threads)), places == nullptr ? nullptr : &places->stride);
     for (auto events = order.next(); !events.empty(); events = order.next()) {
       if (!take(events)) return sum;
       if (progress_ != nullptr) progress_->at("replaying", before + order.records(), records_);

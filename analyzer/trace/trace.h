@@ -82,7 +82,8 @@ class Trace {
     std::function<void(Place)> reached;
   };
   using TakeBatch = std::function<bool(std::span<const Event>)>; // returns false to end the pass
-  // Gives every event to `take`, in order, some at a time. If `places` is not null, it gets places of this pass.
+  // Gives every event to `take`, in order, some at a time. If `places` is not null, it gets places of this
+  // pass.
   OrderCounts pass(const TakeBatch& take, Places* places = nullptr) const;
   // Gives the events from `place` on to `take`.
   void continue_from(const Place& place, const TakeBatch& take) const;

@@ -210,5 +210,60 @@ TEST(Peak, SeveralInstantsInOnePassAreAsIfAskedForAlone) {
   }
 }
 
+// What a holding shows, without the bytes that `sums` compares.
+auto rest_of(const Holding& h) {
+  return std::tuple(h.bytes, h.asked, h.blocks, h.largest, h.kind, h.role, h.tensor, h.stack, h.born_phase,
+                    h.born_known, h.born_step, h.lifetime, h.sampled, h.resident, h.late, h.error, h.name,
+                    h.born_stamp);
+}
+
+TEST(Peak, KeyframesGiveWhatTheModelAndTheWholePassGive) {
+  const std::uint64_t first = tests::seed(7);
+  for (std::uint64_t seed = first; seed < first + 4; ++seed) {
+    Random random(seed);
+    random.run(6000);
+    const Folded folded(random.builder, 50);
+    Keyframes keyframes(folded.trace());
+    keyframes.set_stride(700);
+    const Account account = account_phases(folded.trace(), &keyframes);
+    ASSERT_GE(keyframes.frames().size(), 4u);
+    std::vector<Instant> instants;
+    for (const Row& row : account.rows) {
+      if (row.count == 0) continue;
+      instants.push_back({0, Measure::live, row.of(0).live.peak_at});
+      instants.push_back({0, Measure::tensor, row.of(0).tensor.peak_at});
+    }
+    for (const auto& frame : keyframes.frames()) instants.push_back({0, Measure::live, frame->state.at()});
+    const Instant live{0, Measure::live, account.peaks.at(0).live.at};
+    const Instant tensor{0, Measure::tensor, account.peaks.at(0).tensor.at};
+    instants.push_back(live);
+    instants.push_back(tensor);
+    const auto near = alive_at(folded.trace(), keyframes, instants, account.last_step);
+    EXPECT_EQ(sums(near.at(live), account.paths), random.model.at_live) << "seed " << seed;
+    EXPECT_EQ(sums(near.at(tensor), account.paths), random.model.at_tensor) << "seed " << seed;
+    const auto whole = alive_at(folded.trace(), instants, account.last_step);
+    ASSERT_EQ(near.size(), whole.size());
+    for (const auto& [instant, alive] : whole) {
+      const Holdings& found = near.at(instant);
+      ASSERT_EQ(found.size(), alive.size());
+      for (std::size_t i = 0; i < alive.size(); ++i) EXPECT_EQ(rest_of(found[i]), rest_of(alive[i]));
+    }
+  }
+}
+
+TEST(Peak, KeyframesAreDroppedIfThereAreTooMany) {
+  Random random(tests::seed(3));
+  random.run(40'000);
+  const Folded folded(random.builder, 50);
+  Keyframes keyframes(folded.trace());
+  keyframes.set_stride(1); // one for each batch
+  const Account account = account_phases(folded.trace(), &keyframes);
+  EXPECT_LE(keyframes.frames().size(), 64u);
+  EXPECT_GT(keyframes.places().stride, 1u);
+  const Instant live{0, Measure::live, account.peaks.at(0).live.at};
+  EXPECT_EQ(sums(alive_at(folded.trace(), keyframes, {live}, account.last_step).at(live), account.paths),
+            random.model.at_live);
+}
+
 } // namespace
 } // namespace memtrace::replay

@@ -249,7 +249,7 @@ class PeakSets : public Observer {
   void finished() override { survived(~trace::Ordinal{0}, last_stamp_); }
 
   // Adds a block that ended after the pass.
-  void ended(const BlockEnd& end, const Paths& paths) {
+  void add_ended(const BlockEnd& end, const Paths& paths) {
     if (seen(end.block.birth, end.at))
       add(end.block, end.at, end.stamp, groups_.of_ended(end.block, end.fate, paths), end.touches.get());
   }
@@ -351,7 +351,7 @@ std::map<Instant, Holdings> alive_at(const trace::Trace& trace, const Keyframes&
     Replay replay = from == nullptr ? Replay(trace) : Replay(trace, from->state);
     replay.run_to(until, sets);
     for (const BlockEnd& end : keyframes.ends())
-      if (end.at > until) sets.ended(end, keyframes.paths());
+      if (end.at > until) sets.add_ended(end, keyframes.paths());
     sets.take(out, keyframes.paths());
   }
   return out;

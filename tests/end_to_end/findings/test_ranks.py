@@ -21,7 +21,8 @@ class Ranks(harness.Case):
     def test_one_that_has_more(self):
         [outlier] = self.outliers(90)
         self.assertEqual((outlier["rank"], outlier["memory"], outlier["others"]["count"]), (2, "host", 2))
-        self.assertAlmostEqual(outlier["bytes"] - outlier["others"]["median"], 90 * MIB, delta=MIB)
+        # Python may have an arena of 1 MiB more in one process than in another.
+        self.assertAlmostEqual(outlier["bytes"] - outlier["others"]["median"], 90 * MIB, delta=MIB * 17 / 16)
         self.assertAlmostEqual(outlier["row"]["bytes"], 90 * MIB, delta=MIB / 8)
         self.assertEqual(outlier["row"]["others"], 0)
         self.assertEqual(outlier["row"]["site"]["frames"][0]["function"], "gathered")

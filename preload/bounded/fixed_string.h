@@ -28,10 +28,10 @@ class Line {
   Line& add(std::uint64_t value, unsigned base = 10) {
     char digits[24];
     std::size_t at = sizeof digits;
-    do {
+    do { // 20 digits at most; GCC does not see that with -fsanitize=thread
       digits[--at] = "0123456789abcdef"[value % base];
       value /= base;
-    } while (value != 0);
+    } while (value != 0 && at != 0);
     return add(digits + at, sizeof digits - at);
   }
   // Adds text for users: each byte that would control a terminal, or that is not UTF-8, becomes text such as

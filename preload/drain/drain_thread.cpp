@@ -4,6 +4,7 @@
 
 #include "preload/bounded/fork_locks.h"
 #include "preload/drain/disk_sync.h"
+#include "preload/drain/tls_stand_in.h"
 #include "preload/kernel/thread_privileges.h"
 #include "preload/os/clocks.h"
 #include "preload/os/libc/valgrind.h"
@@ -24,7 +25,6 @@ namespace memtrace::record {
 namespace {
 
 constexpr std::size_t kStackBytes = 128 * 1024;
-constexpr std::size_t kTlsBytes = 64 * 1024;
 constexpr std::uint64_t kPeriodNs = 250'000'000; // events reach the file within two periods
 
 constinit SpinLock drain_lock;
@@ -32,7 +32,7 @@ REGISTER_LOCK(drain_lock, nullptr);
 constinit bool stop = false;
 constinit bool wanted = false;     // recording: the thread should run
 constinit std::uint32_t holds = 0; // calls in progress that need the thread stopped
-constinit char* memory = nullptr;  // the stack, and the block that replaces TLS
+constinit char* memory = nullptr;  // the stack, and the stand-in for TLS
 
 // Sleeps until the bell changes, or for `pause` ns. Peaks of RSS are shorter than that, so RSS is read in
 // between, without a drain pass.
@@ -87,15 +87,6 @@ int end_for_unlikeness(const Likeness& likeness) {
   return 0;
 }
 
-// glibc encodes pointers to functions with a word at this place of each thread. Before 2.31, clock_gettime
-// reads such a pointer: a thread without the word jumped to a random address.
-constexpr std::size_t kPointerGuard = 0x30;
-std::uint64_t pointer_guard() {
-  std::uint64_t guard;
-  asm("movq %%fs:%c1, %0" : "=r"(guard) : "i"(kPointerGuard));
-  return guard;
-}
-
 // Returns the exit status for the process if this thread outlives the program's threads.
 int run(void*) {
   os::close_all_of_this_thread();
@@ -127,16 +118,11 @@ void start_drain() {
   if (holds != 0) {
     // release_drain() restarts it.
   } else if (!drain_is_running()) {
-    if (memory == nullptr) memory = static_cast<char*>(os::map_private(kStackBytes + kTlsBytes));
+    if (memory == nullptr) memory = static_cast<char*>(os::map_private(kStackBytes + tls_stand_in_bytes()));
     if (memory != nullptr) {
-      // The thread runs no code that uses TLS. If the compiler or the vDSO ever does, it finds zeros, not the
-      // stack.
-      char* const block = memory + kStackBytes + kTlsBytes / 2;
-      *reinterpret_cast<void**>(block) = block;
-      *reinterpret_cast<void**>(block + 16) = block;
-      *reinterpret_cast<std::uint64_t*>(block + kPointerGuard) = pointer_guard();
+      void* const tls = make_tls_stand_in(memory + kStackBytes);
       __atomic_store_n(&stop, false, __ATOMIC_RELEASE);
-      os::start_thread(&run, nullptr, memory, kStackBytes, block, &drain_tid);
+      os::start_thread(&run, nullptr, memory, kStackBytes, tls, &drain_tid);
     }
   } else if (__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
     // The old thread must end, but is in a slow write: try again later.

@@ -24,7 +24,7 @@ ORDERLY = [
     ("exits", "return"), ("exits", "exit"), ("exits", "_exit"), ("exits", "quick_exit"), ("exits", "thread_exit"),
     ("exits", "pthread_exit"),
     ("ucontext",), ("boost_context",), ("io_uring",), ("clock_back",), ("locked",), ("posix_spawn",), ("cancelled",),
-    ("profiled",), ("dlmopen",), ("breaks",),
+    ("profiled",), ("dlmopen",), ("breaks",), ("large_tls",),
 ]
 # These are above the default MEMTRACE_MIN_PEAK, or have marks, in the process itself or in its child.
 LARGE = [("maps",), ("stacks",), ("fixed_address",), ("marks",), ("small_stack",), ("threads_in_child",),

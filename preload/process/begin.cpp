@@ -109,14 +109,26 @@ void put_inherited_phases() {
   }
 }
 
+// The first event may be in a signal handler on a stack of 8 KiB, where the kernel's frame takes 3 KiB: a path
+// of 4 KiB does not fit there. The first buffer touches no page of its own.
+void find_executable() {
+  char shorter[256];
+  if (const long bytes = os::read_link("/proc/self/exe", shorter, sizeof shorter);
+      bytes < long{sizeof shorter}) {
+    executable.add(shorter, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+    return;
+  }
+  static constinit char longer[4096] = {};
+  const long bytes = os::read_link("/proc/self/exe", longer, sizeof longer);
+  executable.add(longer, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+}
+
 } // namespace
 
 bool program_is_selected() {
   if (program_is_known) return settings.active;
   program_is_known = true;
-  char path[4096];
-  const long bytes = os::read_link("/proc/self/exe", path, sizeof path - 1);
-  executable.add(path, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+  find_executable();
   const char* const slash = std::strrchr(executable.text(), '/');
   os::remember_stderr();
   read_settings(slash != nullptr ? slash + 1 : executable.text());

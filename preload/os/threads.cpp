@@ -47,8 +47,8 @@ int process_id() {
 int parent_id() {
   return static_cast<int>(call(SYS_getppid));
 }
-bool shares_memory_of_parent() {
-  return call(SYS_kcmp, process_id(), parent_id(), KCMP_VM) == 0;
+bool may_share_memory_of_parent() {
+  return call(SYS_kcmp, process_id(), parent_id(), KCMP_VM) <= 0;
 }
 int thread_id() {
   return static_cast<int>(call(SYS_gettid));

@@ -29,7 +29,7 @@ ORDERLY = [
 ]
 # These are above the default MEMTRACE_MIN_PEAK, or have marks, in the process itself or in its child.
 LARGE = [("maps",), ("stacks",), ("fixed_address",), ("marks",), ("small_stack",), ("threads_in_child",),
-         ("swapped",), ("huge_pages", "advised"), ("overcommit",)]
+         ("swapped",), ("vfork_first",), ("huge_pages", "advised"), ("overcommit",)]
 # Victims that end by a signal, by a raw exit or in another process may leave rings: rings survive a kill.
 ABRUPT = [
     ("exits", "abort"), ("exits", "segv"), ("exits", "term"), ("clone_vm",), ("daemonise",), ("close_all",), ("raw_exit",),
@@ -277,6 +277,17 @@ class Levels(harness.Case):
                 _, report = self.trace([harness.victim("exits"), way], harness.RECORD_ALL)
                 end = self.only_process(report)["end"]
                 self.assertEqual((end["how"], end["code"]), (how, code))
+
+    def test_the_first_event_of_a_vfork_child(self):
+        for way in ((), ("unsaid",)):
+            with self.subTest(way):
+                shutil.rmtree(self.out, ignore_errors=True)
+                done, report = self.trace([harness.victim("vfork_first"), *way], {})
+                if done.returncode == 77:
+                    self.skipTest("the kernel refuses the filter here")
+                process = self.only_process(report)
+                self.assertEqual((process["end"]["how"], process["end"]["code"]), ("exit", 0))
+                self.assertGreaterEqual(harness.peak(process), 64 * harness.MIB)
 
     def test_a_failed_exec_is_no_end(self):
         _, report = self.trace([harness.victim("exec_fail")], harness.RECORD_ALL)

@@ -41,7 +41,7 @@ void say_whose_malloc(const void* first, bool ours) {
 void keep_runtime_from_children() {
   namespace record = memtrace::record;
   const char* const runtime = record::start_environment("MEMTRACE_RUNTIME");
-  auto* const list = const_cast<char*>(record::start_environment("LD_PRELOAD"));
+  auto* const list = const_cast<char*>(record::environment("LD_PRELOAD"));
   if (runtime == nullptr || *runtime == '\0' || list == nullptr) return;
   const std::size_t bytes = std::strlen(runtime);
   if (std::strncmp(list, runtime, bytes) != 0 || list[bytes] != ':') return;

@@ -67,7 +67,8 @@ std::uint64_t hash_of(const char* text, std::size_t bytes) { // FNV-1a
   return hash;
 }
 
-// The job that this process founded. The environment points to the texts.
+// The job that this process founded. The environment points to the founded text and to the given ones, which
+// the program may write over.
 struct FoundedJob {
   const char* command = nullptr; // the command line: `command_bytes` bytes
   std::size_t command_bytes = 0;
@@ -75,10 +76,10 @@ struct FoundedJob {
   std::uint64_t began = 0;
   const char* assignment = nullptr; // MEMTRACE_JOB=...; null: this process has founded none
   Line<96> founded;                 // MEMTRACE_FOUNDED=...
-  Line<512> short_assignment;
+  Line<512> short_assignment, short_given;
 };
 ON_START_PAGE constinit FoundedJob own_job{};
-constinit Line<4400> long_assignment{};
+constinit Line<4400> long_assignment{}, long_given{};
 
 constexpr std::uint64_t kNotCounted = ~std::uint64_t{0};
 constexpr std::size_t kJobName = sizeof "MEMTRACE_JOB=" - 1;
@@ -268,8 +269,12 @@ void found_job() {
   own_job.command_hash = hash_of(own_job.command, own_job.command_bytes);
   write_founded(kNotCounted);
   add_to_environment(own_job.founded.text());
-  if (!assign_job(own_job.short_assignment)) assign_job(long_assignment);
-  add_to_environment(own_job.assignment);
+  if (assign_job(own_job.short_assignment)) {
+    add_to_environment(own_job.short_given.add(own_job.assignment).text());
+  } else {
+    assign_job(long_assignment);
+    add_to_environment(long_given.add(own_job.assignment).text());
+  }
 }
 
 void count_filters() {

@@ -47,13 +47,16 @@ constexpr char kNames[][28] = {"MEMTRACE",
                                "TORCHELASTIC_RUN_ID",
                                "OMPI_COMM_WORLD_RANK",
                                "TMPDIR",
-                               "LD_PRELOAD",
                                "OMPI_COMM_WORLD_SIZE",
                                "OMPI_COMM_WORLD_LOCAL_RANK"};
 constexpr std::size_t kCount = sizeof kNames / sizeof *kNames;
 
-// Entries of the environment with one of these names: few are set at a time.
+// Entries of the environment with one of these names: few are set at a time. They are copied, because a program
+// may write over its environment before its first event, as some do to show a title in the list of processes.
+// If there is no room, the entry itself is kept.
 ON_START_PAGE constinit const char* kept[kCount] = {};
+ON_START_PAGE constinit char kept_texts[768] = {};
+ON_START_PAGE constinit std::size_t kept_bytes = 0;
 ON_START_PAGE constinit std::size_t kept_count = 0;
 ON_START_PAGE constinit bool remembered = false;
 
@@ -70,6 +73,15 @@ bool is_start_name(const char* entry) {
   return false;
 }
 
+const char* copy_of(const char* entry) {
+  const std::size_t bytes = std::strlen(entry) + 1;
+  if (bytes > sizeof kept_texts - kept_bytes) return entry;
+  char* const copy = kept_texts + kept_bytes;
+  std::memcpy(copy, entry, bytes);
+  kept_bytes += bytes;
+  return copy;
+}
+
 // Static, because most environments are small. Used only once: later, the program may have a pointer to it.
 // glibc's setenv copies a list that it did not allocate.
 constexpr std::size_t kOwnList = 160;
@@ -83,9 +95,9 @@ char** list_for(std::size_t entries) {
 } // namespace
 
 void remember_environment() {
-  kept_count = 0;
+  kept_count = kept_bytes = 0;
   for (char** entry = environ; entry != nullptr && *entry != nullptr && kept_count < kCount; ++entry)
-    if (is_start_name(*entry)) kept[kept_count++] = *entry;
+    if (is_start_name(*entry)) kept[kept_count++] = copy_of(*entry);
   remembered = true;
 }
 

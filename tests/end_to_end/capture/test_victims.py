@@ -29,7 +29,7 @@ ORDERLY = [
 ]
 # These are above the default MEMTRACE_MIN_PEAK, or have marks, in the process itself or in its child.
 LARGE = [("maps",), ("stacks",), ("fixed_address",), ("marks",), ("small_stack",), ("threads_in_child",),
-         ("swapped",), ("vfork_first",), ("huge_pages", "advised"), ("overcommit",)]
+         ("swapped",), ("vfork_first",), ("title",), ("huge_pages", "advised"), ("overcommit",)]
 # Victims that end by a signal, by a raw exit or in another process may leave rings: rings survive a kill.
 ABRUPT = [
     ("exits", "abort"), ("exits", "segv"), ("exits", "term"), ("clone_vm",), ("daemonise",), ("close_all",), ("raw_exit",),

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <string>
 
 #include "child.h"
 
@@ -81,6 +83,19 @@ TEST(Environment, TheStartSeesTheFirstEnvironment) {
     ::clearenv();
     EXPECT_STREQ(start_environment("MEMTRACE_JOB"), "1;/here");
     EXPECT_EQ(environment("MEMTRACE_JOB"), nullptr);
+  });
+}
+
+TEST(Environment, TheStartSeesTheTextsOfTheConstructor) {
+  in_child([] {
+    char text[] = "MEMTRACE_OUT=here";
+    ::putenv(text);
+    const std::string large = "MEMTRACE_JOB=1;/" + std::string(2000, 'x'); // no room for a copy
+    ::putenv(const_cast<char*>(large.c_str()));
+    remember_environment();
+    std::fill(text, text + sizeof text - 1, '-');
+    EXPECT_STREQ(start_environment("MEMTRACE_OUT"), "here");
+    EXPECT_STREQ(start_environment("MEMTRACE_JOB"), large.c_str() + sizeof "MEMTRACE_JOB=" - 1);
   });
 }
 

@@ -30,6 +30,7 @@ struct WalkKind {
   std::size_t capacity;
 };
 
+constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint32_t kArenaWords = 128 * 1024; // 1 MiB, touched as it is used: some 2,500 chains
 constexpr std::uint32_t kBuckets = 4096;
 constexpr int kMostTried = 8; // chains of a bucket
@@ -105,23 +106,29 @@ Words words_of(const StoredChain& chain, std::size_t count) {
   return {values, reinterpret_cast<const std::uint16_t*>(values + count)};
 }
 
-// True if the words `from` up to `to` of the chain are on the stack, less `relative_to`. Compares eight before
-// it branches, so that their reads overlap.
-bool are_there(const Words& words, std::size_t from, std::size_t to, const WalkStart& start,
-               std::uint64_t last_place, std::uint64_t relative_to) {
-  for (std::size_t i = from; i < to;) {
-    std::uint64_t different = 0;
-    for (const std::size_t until = to - i < 8 ? to : i + 8; i < until; ++i) {
-      const std::uint64_t place = load(words.places[i]);
-      const std::uint64_t address = start.base + (place < last_place ? place : last_place) * 8;
-      different |= (word_at(address) - relative_to) ^ load(words.values[i]);
-    }
-    if (different != 0) return false;
+// Words of one group that are not compared yet, in the order of their places.
+struct Rest {
+  std::size_t at;
+  std::size_t to;
+  std::uint64_t relative_to; // subtracted from the word on the stack
+};
+
+// Compares the words below `end_place`. Returns bits that differ. There is no branch by the words, so
+// that their reads overlap.
+[[gnu::always_inline]] inline std::uint64_t differences(const Words& words, Rest& rest, std::uint64_t base,
+                                                        std::uint64_t end_place) {
+  std::uint64_t different = 0;
+  for (; rest.at < rest.to; ++rest.at) {
+    const std::uint64_t place = load(words.places[rest.at]);
+    if (place >= end_place) break;
+    different |= (word_at(base + place * 8) - rest.relative_to) ^ load(words.values[rest.at]);
   }
-  return true;
+  return different;
 }
 
-// True if the chain is that of the words on the stack.
+// True if the chain is that of the words on the stack. Compares page by page. If all words of the pages so far
+// are there, a walk would find the next frame, too. So the next page belongs to this stack. If one differs,
+// this stack may end below the next page, and the memory above it may be gone.
 bool matches(const StoredChain& chain, const WalkStart& start) {
   const std::size_t shown = load(chain.shown);
   const std::size_t addresses = shown + load(chain.hidden);
@@ -129,8 +136,16 @@ bool matches(const StoredChain& chain, const WalkStart& start) {
   const std::uint64_t last_place = (start.readable_end - start.base) / 8 - 1;
   if (load(chain.highest_place) > last_place || count > kMostReadWords) return false;
   const Words words = words_of(chain, count);
-  return are_there(words, 0, addresses, start, last_place, 0) &&
-         are_there(words, addresses, count, start, last_place, start.base);
+  Rest first{0, shown, 0}, second{shown, addresses, 0}, third{addresses, count, start.base};
+  for (std::uint64_t page = (kPageBytes - start.base % kPageBytes) / 8;; page += kPageBytes / 8) {
+    const std::uint64_t end_of_page = page < last_place ? page : last_place + 1;
+    if ((differences(words, first, start.base, end_of_page) |
+         differences(words, second, start.base, end_of_page) |
+         differences(words, third, start.base, end_of_page)) != 0)
+      return false;
+    if (first.at == shown && second.at == addresses && third.at == count) return true;
+    if (page > last_place) return false; // read while it was written
+  }
 }
 
 // The caller holds the lock.

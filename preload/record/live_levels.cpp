@@ -49,7 +49,7 @@ void add_own(std::int64_t& word, std::int64_t change) {
 
 void level_is(unsigned memory, std::int64_t now) {
   if (memory == 0 && now > __atomic_load_n(&watched, __ATOMIC_RELAXED) && !note_level(now) && passed_watch(now))
-    wake_drain();
+    wake_for_look();
   if (format::RingFileHeader* const header = ring_header(); header != nullptr)
     header->live[memory] = static_cast<std::uint64_t>(now > 0 ? now : 0);
 }

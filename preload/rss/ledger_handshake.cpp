@@ -138,7 +138,7 @@ void stand(Call why) {
   const bool stands = may_stand(os::monotonic_ns(), why);
   __atomic_store_n(&standing, stands, __ATOMIC_RELAXED);
   __atomic_store_n(&ledger_call, number(Call::answered), __ATOMIC_RELEASE);
-  wake_drain();
+  wake_for_look();
   if (stands) wait_for_ledger(paused);
   count_pause(os::monotonic_ns() - paused);
 }
@@ -181,7 +181,7 @@ void stand_before_purge(std::uint64_t address, std::size_t bytes) {
   answer.moving = local.moving_from - address < bytes ? local.moving : 0;
   __atomic_store_n(&standing, true, __ATOMIC_RELAXED);
   __atomic_store_n(&ledger_call, number(Call::answered), __ATOMIC_RELEASE);
-  wake_drain();
+  wake_for_look();
   wait_for_ledger(time);
   count_pause(os::monotonic_ns() - time);
   if (change(Call::answered, Call::asking)) { // the ledger came too late: the block has one place again

@@ -9,6 +9,7 @@
 namespace memtrace::record {
 
 constinit std::uint32_t bell = 0;
+constinit std::uint32_t passes_wanted = 0;
 constinit std::uint32_t drain_tid = 0;
 
 namespace {
@@ -18,9 +19,13 @@ constinit std::uint8_t asked = 0; // a Sample
 
 } // namespace
 
-void wake_drain() {
+void wake_for_look() {
   __atomic_fetch_add(&bell, 1u, __ATOMIC_RELEASE);
   os::futex_wake(&bell);
+}
+void wake_drain() {
+  __atomic_fetch_add(&passes_wanted, 1u, __ATOMIC_RELEASE);
+  wake_for_look();
 }
 
 void keep_drain_running() {

@@ -6,9 +6,14 @@
 
 namespace memtrace::record {
 
-// The background thread sleeps on this word (a futex), which changes when there is something to do.
+// The background thread sleeps on this word (a futex), which changes with each request.
 extern constinit std::uint32_t bell;
+// Changes with each request for a pass. It changes before the bell does.
+extern constinit std::uint32_t passes_wanted;
+// Wakes the background thread for a pass, and for a sample if one is requested.
 void wake_drain();
+// Wakes it for a look at RSS, or for a turn of a ledger, without a pass.
+void wake_for_look();
 // The background thread's id. The kernel sets it to 0 when the thread has ended.
 extern constinit std::uint32_t drain_tid;
 inline bool drain_is_running() {

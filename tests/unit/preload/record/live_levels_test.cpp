@@ -13,6 +13,7 @@
 #include "child.h"
 #include "preload/record/thread_entry.h"
 #include "preload/record/thread_list.h"
+#include "preload/state/doorbell.h"
 
 namespace memtrace::record {
 namespace {
@@ -156,6 +157,25 @@ TEST(LiveLevels, ManyThreadsKeepLessEach) {
     EXPECT_EQ(kept(64), 16 * kKiB);
     EXPECT_EQ(kept(256), 4 * kKiB);
     EXPECT_EQ(kept(30'000), 4 * kKiB);
+  });
+}
+
+TEST(LiveLevels, AWatchedLevelAsksForALookAndForNoPass) {
+  const Scratch scratch;
+  in_child([&] {
+    tests::become_hot(scratch);
+    watch_level(level_of(0) + 100 * kKiB);
+    const std::uint32_t rung = bell, wanted = passes_wanted;
+    level(0, 90 * kKiB);
+    EXPECT_EQ(bell, rung);
+    level(0, 20 * kKiB);
+    EXPECT_EQ(bell, rung + 1);
+    level(0, 200 * kKiB);
+    EXPECT_EQ(bell, rung + 1) << "once";
+    EXPECT_EQ(passes_wanted, wanted);
+    wake_drain();
+    EXPECT_EQ(bell, rung + 2);
+    EXPECT_EQ(passes_wanted, wanted + 1);
   });
 }
 

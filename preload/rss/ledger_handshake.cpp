@@ -8,6 +8,8 @@
 #include "preload/os/clocks.h"
 #include "preload/os/threads.h"
 #include "preload/record/live_levels.h"
+#include "preload/ring/ring_file.h"
+#include "preload/rss/peak_worth.h"
 #include "preload/state/doorbell.h"
 #include "preload/state/pauses.h"
 #include "preload/state/recorder_state.h"
@@ -21,12 +23,11 @@ constinit std::int64_t ledger_brink = 0;
 namespace {
 
 // The limits of the pauses of all threads together: kFirstNs for the first peak, a share of the time, and a
-// share of the first ten seconds. In these seconds, memory climbs from 80 MiB to the size of the model:
-// falcon_adamw takes 100 ms there.
+// share of the time in which memory climbs. While it climbs from 80 MiB to the size of the model, falcon_adamw
+// takes 100 ms.
 constexpr std::uint64_t kFirstNs = 5'000'000;
 constexpr std::uint64_t kShare = 1000;
-constexpr std::uint64_t kEarlyShare = 50;
-constexpr std::uint64_t kEarlyNs = 10'000'000'000;
+constexpr std::uint64_t kClimbShare = 50;
 constexpr std::uint64_t kUntilTakingNs = 20'000'000; // a background thread that writes to disk comes too late
 // Between two looks at RSS, which take up to 30 us each. If `live` was as high at a look before, the step
 // repeats. Its looks each 2 ms took 0.5 % of the CPU of small steps.
@@ -35,10 +36,6 @@ constexpr std::uint64_t kSteadyBetweenNs = 40'000'000;
 constexpr std::uint64_t kPatienceNs = 400'000'000; // at a peak, which may end
 constexpr std::uint64_t kLongPatienceNs = 500'000'000;
 constexpr std::uint64_t kLostNs = 1'000'000'000; // a handler's jump took the thread out of its query
-// RSS is a new peak if it is 1 part higher than the highest. If the last ledger was more recent, the part is
-// larger.
-constexpr std::uint64_t kNewMost = 16;
-constexpr std::uint64_t kNewLeast = 192;
 // A peak ends if 1 part in kFall of `live` dies. It also ends if 1 part in kRise came since the last look and
 // its first block dies. glibc returns 100 MiB at the free of a much smaller block, if the memory below the top
 // was free already.
@@ -48,6 +45,7 @@ constexpr std::int64_t kRise = 256;
 constinit bool unsafe = false; // true in the child of a raw clone
 constinit std::uint64_t began = 0;
 constinit std::uint64_t stood = 0;
+constinit std::uint64_t climbed = 0; // the time in which memory climbed
 constinit bool standing = false;
 constinit std::uint64_t called = 0;
 constinit std::uint64_t looked = 0;
@@ -82,7 +80,7 @@ bool may_be_asked() {
 std::uint64_t most_at(std::uint64_t time) {
   const std::uint64_t start = __atomic_load_n(&began, __ATOMIC_RELAXED);
   const std::uint64_t since = start == 0 ? 0 : time - start;
-  return kFirstNs + since / kShare + (since < kEarlyNs ? since : kEarlyNs) / kEarlyShare;
+  return kFirstNs + since / kShare + __atomic_load_n(&climbed, __ATOMIC_RELAXED) / kClimbShare;
 }
 
 // True if the pauses so far allow another one. One eighth of the limit is reserved for falls. When it was one
@@ -90,15 +88,6 @@ std::uint64_t most_at(std::uint64_t time) {
 bool may_stand(std::uint64_t time, Call why) {
   const std::uint64_t most = most_at(time);
   return __atomic_load_n(&stood, __ATOMIC_RELAXED) < (why == Call::wanted ? most / 8 * 7 : most);
-}
-
-// Returns the part by which a new peak must be higher: the time since the last ledger, in units of its cost. A
-// climb has many peaks, and only the last one counts. When threads paused at each rise of 1 part in 128, the
-// limit was used up early. The peaks of the later steps were then missed by 1.5 to 4.5 %.
-std::uint64_t new_part(std::uint64_t time) {
-  const std::uint64_t since = time - __atomic_load_n(&taken, __ATOMIC_RELAXED);
-  const std::uint64_t part = since / (__atomic_load_n(&last_cost, __ATOMIC_RELAXED) + 1);
-  return part < kNewMost ? kNewMost : part > kNewLeast ? kNewLeast : part;
 }
 
 void wait_while(Call what, std::uint64_t until) {
@@ -151,7 +140,7 @@ bool is_new_peak(std::uint64_t time) {
   if (rises) __atomic_store_n(&highest_live, level, __ATOMIC_RELAXED);
   __atomic_store_n(&looked, time, __ATOMIC_RELAXED);
   const std::uint64_t last = __atomic_load_n(&highest, __ATOMIC_RELAXED);
-  return resident_now() > last + last / new_part(time);
+  return resident_now() > last + last / part_of_new_peak(time);
 }
 
 } // namespace
@@ -246,6 +235,22 @@ void ledger_was_taken(std::uint64_t resident, std::int64_t most_live, std::uint6
   os::futex_wake(&ledger_call);
 }
 
+void ledger_is_complete(std::uint64_t cost) {
+  __atomic_store_n(&last_cost, cost, __ATOMIC_RELAXED);
+}
+
+void memory_climbed_for(std::uint64_t ns) {
+  __atomic_store_n(&climbed, ns, __ATOMIC_RELAXED);
+}
+
+// When threads paused at each rise of 1 part in 128, the limit of the pauses was used up early. The peaks of
+// the later steps were then missed by 1.5 to 4.5 %.
+std::uint64_t part_of_new_peak(std::uint64_t time) {
+  const format::RingFileHeader* const header = ring_header();
+  return peak_part(time - __atomic_load_n(&taken, __ATOMIC_RELAXED),
+                   __atomic_load_n(&last_cost, __ATOMIC_RELAXED), header != nullptr && header->near != 0);
+}
+
 std::uint64_t stood_so_far() {
   return __atomic_load_n(&stood, __ATOMIC_RELAXED);
 }
@@ -254,7 +259,7 @@ void forget_ledger_moments(bool raw) {
   if (raw) unsafe = true;
   ledger_call = number(Call::none);
   ledger_brink = 0;
-  began = stood = called = looked = highest = taken = last_cost = 0;
+  began = stood = climbed = called = looked = highest = taken = last_cost = 0;
   lowest = highest_live = 0;
   standing = false;
   answer = {};

@@ -10,6 +10,7 @@
 #include "preload/record/live_levels.h"
 #include "preload/record/stack_capture.h"
 #include "preload/samples/block_residency.h"
+#include "preload/samples/climb.h"
 #include "preload/samples/kernel_samples.h"
 #include "preload/stack/native_unwinder.h"
 #include "preload/state/doorbell.h"
@@ -150,7 +151,9 @@ void look_at_growth_if_due() {
   if (growth_began == 0) growth_began = os::monotonic_ns();
   if (growth_pause() != 0) return;
   const std::uint64_t now = os::monotonic_ns(), before = os::thread_cpu_ns();
-  growth.look(now, resident_now());
+  const std::uint64_t resident = resident_now();
+  growth.look(now, resident);
+  look_at_climb(now, resident);
   if (growth.wants_sample()) {
     __atomic_store_n(&sampled, now, __ATOMIC_RELEASE);
     if (groups_are_due(now, Sample::none)) {
@@ -179,6 +182,7 @@ void forget_sampling_times() {
   level_then = 0;
   growth = {};
   growth_began = growth_spent = 0;
+  forget_climb();
 }
 
 } // namespace memtrace::record

@@ -6,6 +6,7 @@
 #include "preload/kernel/page_residency.h"
 #include "preload/os/clocks.h"
 #include "preload/os/timestamp.h"
+#include "preload/samples/climb.h"
 #include "preload/samples/kernel_samples.h"
 #include "preload/state/new_record.h"
 #include "preload/trace/trace_windows.h"
@@ -27,8 +28,7 @@ constexpr std::uint64_t kLeastAgeNs = 20'000'000; // most blocks are written to 
 constexpr std::uint64_t kBetweenNs = 20'000'000;
 constexpr std::uint64_t kOneLookNs = 2'000'000; // of CPU; the remaining blocks wait for the next look
 constexpr std::uint64_t kShare = 2000;          // 1 part of the time, for all looks
-constexpr std::uint64_t kEarlyShare = 400;      // 1 part more of the first ten seconds
-constexpr std::uint64_t kEarlyNs = 10'000'000'000;
+constexpr std::uint64_t kClimbShare = 400;      // 1 part more of the time in which memory climbs
 constexpr std::size_t kMost = 512;
 
 struct KnownBlock {
@@ -48,8 +48,9 @@ constinit std::size_t known_used = 0;
 constinit std::size_t next = 0;         // the block to look at next
 constinit std::uint32_t incomplete = 0; // blocks of `known` that are not fully resident
 constinit std::uint64_t began = 0;
-constinit std::uint64_t due = 0;   // time of the next look
-constinit std::uint64_t spent = 0; // CPU time of all looks, in ns
+constinit std::uint64_t soonest = 0; // time of the next look, if it is affordable
+constinit std::uint64_t due = 0;     // time of the next look, if memory does not climb until then
+constinit std::uint64_t spent = 0;   // CPU time of all looks, in ns
 
 // True if the block is large and may be partly resident. Pinned blocks are always resident.
 bool is_large(const LedgerBlock& block) {
@@ -146,11 +147,10 @@ void look_at_blocks() {
   __atomic_store_n(&incomplete, now, __ATOMIC_RELAXED);
 }
 
-// Returns the time, in ns after `began`, from which the looks may have cost `cost` ns of CPU.
-std::uint64_t time_to_afford(std::uint64_t cost) {
-  constexpr std::uint64_t kEarlyCost = kEarlyNs / kShare + kEarlyNs / kEarlyShare;
-  if (cost < kEarlyCost) return cost * (kEarlyNs / 1000) / (kEarlyCost / 1000);
-  return kEarlyNs + (cost - kEarlyCost) * kShare;
+// Returns the time from which another look is affordable, if memory does not climb until then.
+std::uint64_t next_affordable(std::uint64_t now) {
+  const std::uint64_t allowed = (now - began) / kShare + climb().time() / kClimbShare;
+  return spent <= allowed ? now : now + (spent - allowed) * kShare;
 }
 
 } // namespace
@@ -158,11 +158,13 @@ std::uint64_t time_to_afford(std::uint64_t cost) {
 void look_at_blocks_if_due() {
   const std::uint64_t now = os::monotonic_ns();
   if (began == 0) began = now;
-  if (now < due) return;
-  const std::uint64_t before = os::thread_cpu_ns();
-  look_at_blocks();
-  spent += os::thread_cpu_ns() - before;
-  const std::uint64_t soonest = now + kBetweenNs, affordable = began + time_to_afford(spent);
+  if (now >= soonest && now >= next_affordable(now)) {
+    const std::uint64_t before = os::thread_cpu_ns();
+    look_at_blocks();
+    spent += os::thread_cpu_ns() - before;
+    soonest = now + kBetweenNs;
+  }
+  const std::uint64_t affordable = next_affordable(now);
   __atomic_store_n(&due, soonest > affordable ? soonest : affordable, __ATOMIC_RELAXED);
 }
 
@@ -176,7 +178,7 @@ bool blocks_may_be_touched() {
 void forget_touched() {
   known_used = next = 0;
   incomplete = 0;
-  began = due = spent = 0;
+  began = soonest = due = spent = 0;
 }
 
 } // namespace memtrace::record

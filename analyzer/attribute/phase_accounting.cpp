@@ -35,6 +35,7 @@ class Attribution : public Observer {
       if (highest.size() > 2 * open_.size() + kSpare) highest.keep(begins());
     });
     account_.last_step = std::max(account_.last_step, occurrence.step);
+    follow_forward(known_phase(phases().paths().text(phases().paths().last(occurrence.path))));
   }
 
   void ended(const Occurrence& occurrence, bool skipped) override {
@@ -118,6 +119,12 @@ class Attribution : public Observer {
     MemoryId memory;
     std::uint64_t allocated, freed, allocations;
   };
+
+  void follow_forward(KnownPhase began) {
+    if (began != KnownPhase::forward && began != KnownPhase::backward && began != KnownPhase::step) return;
+    if (awaits_backward_ && began != KnownPhase::backward) ++account_.forwards_without_backward;
+    awaits_backward_ = began == KnownPhase::forward;
+  }
 
   void note_update(format::Stamp stamp) {
     account_.last_update = Update{now_, stamp, updated_, pinned_idle_, all_levels()};
@@ -338,9 +345,10 @@ class Attribution : public Observer {
   std::vector<std::int64_t> reserved_;
   std::uint64_t pinned_idle_ = 0;
   std::map<MemoryId, DeviceTimeline> devices_;
-  std::size_t seen_ = 0;      // number of memories used so far
-  Step from_{0};              // the first whole step since the last gap
-  Step updated_ = Step::none; // the step whose update ended with this event
+  std::size_t seen_ = 0;         // number of memories used so far
+  Step from_{0};                 // the first whole step since the last gap
+  Step updated_ = Step::none;    // the step whose update ended with this event
+  bool awaits_backward_ = false; // a forward began, and neither a backward nor an update since
   trace::Ordinal now_ = 0;
 };
 
@@ -352,7 +360,7 @@ bool Account::whole(Step step) const {
                      [step](const StepSpan& span) { return span.first <= step && step <= span.last; });
 }
 
-Account account_phases(const trace::Trace& trace, Keyframes* keyframes) {
+Account account_phases(const trace::Trace& trace, Keyframes* keyframes, std::span<Observer* const> beside) {
   Replay replay(trace);
   Attribution attribution(keyframes);
   if (keyframes != nullptr)
@@ -360,7 +368,7 @@ Account account_phases(const trace::Trace& trace, Keyframes* keyframes) {
       keyframes->reached(std::move(place), replay.ledger(), replay.phases());
     };
   const trace::OrderCounts counts =
-      replay.run(attribution, keyframes == nullptr ? nullptr : &keyframes->places());
+      replay.run(attribution, keyframes == nullptr ? nullptr : &keyframes->places(), beside);
   attribution.result().counts = counts;
   attribution.result().left = replay.ledger().level(MemoryId{0}).live;
   return std::move(attribution).take();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "analyzer/attribute/device_usage.h"
 #include "analyzer/attribute/keyframes.h"
@@ -46,6 +47,8 @@ struct Account {
   // steps whose events are all there, ascending; more than one span if windows are missing
   std::vector<StepSpan> detail;
   std::uint64_t unknown_deaths = 0;
+  // Forwards that another forward or an update followed, instead of a backward.
+  std::uint64_t forwards_without_backward = 0;
   std::int64_t left = 0; // live bytes of the host after the last event
   trace::OrderCounts counts;
 
@@ -55,7 +58,8 @@ struct Account {
 };
 
 // Runs the first pass. Memory grows with live blocks, and with rows: about 40 bytes each. If `keyframes` is not
-// null, it gets states of this pass.
-Account account_phases(const trace::Trace& trace, Keyframes* keyframes = nullptr);
+// null, it gets states of this pass. The observers `beside` follow the same pass.
+Account account_phases(const trace::Trace& trace, Keyframes* keyframes = nullptr,
+                       std::span<Observer* const> beside = {});
 
 } // namespace memtrace::replay

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "analyzer/job/evidence_query.h"
 #include "analyzer/job/fatal_failure.h"
@@ -192,10 +193,14 @@ bool is_refused_worker(const trace::Trace& trace, const trace::Samples& samples)
 
 } // namespace
 
-std::optional<Death> find_death(const trace::Trace& trace, const ProcessEnd& ending) {
-  if (!ended_badly(ending)) return std::nullopt;
+bool may_have_died(const ProcessEnd& ending) {
+  return ended_badly(ending);
+}
+
+std::optional<Death> find_death(const trace::Trace& trace, const ProcessEnd& ending, replay::EndState last) {
+  if (!may_have_died(ending)) return std::nullopt;
   std::optional<Death> out = Death{};
-  out->last = replay::collect_end_state(trace);
+  out->last = std::move(last);
   out->failure = fatal(out->last.samples, out->last.stamp, ending, is_worker(trace.facts()));
   if (ending.how == "exit" && out->failure == nullptr) return std::nullopt;
   if (!killed_for_memory(ending) && ending.how != "exit" && !is_refused_worker(trace, out->last.samples))

@@ -41,7 +41,9 @@ struct Death {
   bool unfit = false;                      // /dev/shm had less space than the newest shared memory needs
 };
 
+// True if the process may have died: then find_death needs the state at its end.
+bool may_have_died(const ProcessEnd& ending);
 // Returns nullopt if the process ended normally or still runs.
-std::optional<Death> find_death(const trace::Trace& trace, const ProcessEnd& ending);
+std::optional<Death> find_death(const trace::Trace& trace, const ProcessEnd& ending, replay::EndState last);
 
 } // namespace memtrace::report

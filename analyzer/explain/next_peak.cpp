@@ -22,14 +22,22 @@ bool is_phase_of_step(const ProcessAnalysis& analysis, const replay::LocalPeak& 
   return peak.step != replay::Step::none && known != none && known != load && known != init;
 }
 
+// Returns the peaks of the leading measure, without another pass if the first one followed them.
+std::vector<replay::LocalPeak> peaks_of(const ProcessAnalysis& analysis, const LeadingPeak& leading,
+                                        std::int64_t depth) {
+  if (analysis.peak_history)
+    if (auto known = analysis.peak_history->peaks(leading.memory, leading.measure, depth))
+      return *std::move(known);
+  return replay::local_peaks(*analysis.trace, leading.memory, leading.measure, depth);
+}
+
 } // namespace
 
 std::optional<NextPeak> next_peak(ProcessAnalysis& analysis, const LeadingPeak& leading) {
   const replay::Peak& highest = peak_of(analysis, leading);
   if (highest.bytes <= 0 || highest.bucket || !analysis.buckets.rows.empty()) return std::nullopt;
   const auto depth = static_cast<std::int64_t>(kWorthwhile * static_cast<double>(highest.bytes));
-  const std::vector<replay::LocalPeak> all =
-      replay::local_peaks(*analysis.trace, leading.memory, leading.measure, std::max<std::int64_t>(depth, 1));
+  const std::vector<replay::LocalPeak> all = peaks_of(analysis, leading, std::max<std::int64_t>(depth, 1));
   const auto leads =
       std::find_if(all.begin(), all.end(), [&](const replay::LocalPeak& one) { return one.at == highest.at; });
   if (leads == all.end()) return std::nullopt;

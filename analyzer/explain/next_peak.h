@@ -20,7 +20,7 @@ struct NextPeak {
 // Returns the highest peak in another phase than the leading peak. Outside the phases of a training step,
 // another line of the user's is another cause, too. Between the two, the level is lower by kWorthwhile of the
 // leading peak. Returns nullopt if there is none, if it is below half of the leading peak, or if the trace has
-// only rows of some steps. Makes two passes.
+// only rows of some steps. Makes a whole pass, unless Options::next_peak was set.
 std::optional<NextPeak> next_peak(ProcessAnalysis& analysis, const LeadingPeak& leading);
 
 } // namespace memtrace::report

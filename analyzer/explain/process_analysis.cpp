@@ -6,6 +6,7 @@
 
 #include "analyzer/explain/after_training.h"
 #include "analyzer/explain/leak_steps.h"
+#include "analyzer/explain/thresholds.h"
 #include "analyzer/explain/training_peak.h"
 #include "analyzer/explain/update_instant.h"
 #include "analyzer/explain/workspaces.h"
@@ -98,6 +99,17 @@ bool is_marked(const ProcessAnalysis& analysis) {
   return false;
 }
 
+// Makes the pass over all events.
+void first_pass(ProcessAnalysis& analysis, const Options& options) {
+  replay::EndStateCollector at_end;
+  std::vector<replay::Observer*> beside;
+  const bool may_be_dead = may_have_died(analysis.end);
+  if (may_be_dead) beside.push_back(&at_end);
+  if (options.next_peak) beside.push_back(&analysis.peak_history.emplace(kWorthwhile));
+  analysis.account = replay::account_phases(*analysis.trace, analysis.keyframes.get(), beside);
+  if (may_be_dead) analysis.death = find_death(*analysis.trace, analysis.end, std::move(at_end).take());
+}
+
 } // namespace
 
 double ProcessAnalysis::seconds(format::Stamp stamp) const {
@@ -184,9 +196,8 @@ std::unique_ptr<ProcessAnalysis> analyze_process(std::unique_ptr<trace::Trace> t
   analysis->trace = std::move(trace);
   analysis->kind = std::move(kind);
   analysis->end = std::move(end);
-  analysis->death = find_death(*analysis->trace, analysis->end);
   analysis->keyframes = std::make_unique<replay::Keyframes>(*analysis->trace);
-  analysis->account = replay::account_phases(*analysis->trace, analysis->keyframes.get());
+  first_pass(*analysis, options);
   analysis->after_training = report::after_training(analysis->account, analysis->facts(), analysis->end);
   analysis->buckets = replay::buckets(*analysis->trace, analysis->account);
   analysis->steady = replay::steady(analysis->account);

@@ -16,6 +16,7 @@
 #include "analyzer/job/process_end.h"
 #include "analyzer/passes/allocator_segments.h"
 #include "analyzer/passes/cycles.h"
+#include "analyzer/passes/peak_history.h"
 #include "analyzer/symbols/symbolizer.h"
 #include "analyzer/trace/trace.h"
 
@@ -28,7 +29,8 @@ struct Options {
   // The rows with sites in the sets of the process's peaks; --all shows all of them. If all sets were shown in
   // full, a run of 100,000 events took 13 GB: after many imports, each set has 5,000 sites.
   std::size_t peak_top = 20;
-  bool compact = false; // JSON: sites by their id, without an indent
+  bool next_peak = false; // it will be asked for, see next_peak.h
+  bool compact = false;   // JSON: sites by their id, without an indent
 };
 
 // All facts about one process. Keeps the trace open.
@@ -39,6 +41,7 @@ struct ProcessAnalysis {
   std::optional<Death> death;
   std::unique_ptr<replay::Keyframes> keyframes; // of the pass that made `account`
   replay::Account account;
+  std::optional<replay::PeakHistory> peak_history; // of the same pass, if the options want the next peak
   replay::Buckets buckets;
   replay::Steady steady;
   std::optional<replay::Cycles> cycles; // a guess, only for a process that marked no phase and no step

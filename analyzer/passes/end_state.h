@@ -1,8 +1,11 @@
 // Purpose: the state when a trace ended: levels, the last allocations, the levels over time.
 #pragma once
 
+#include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "analyzer/attribute/phase_rows.h"
@@ -60,7 +63,36 @@ struct EndState {
 
 inline constexpr std::uint64_t kLarge = 1 << 20; // bytes
 
-// Returns the end state after one pass. Its memory use grows with the number of live blocks.
-EndState collect_end_state(const trace::Trace& trace);
+// Collects the end state in a whole pass over a trace. Its memory use is bounded.
+class EndStateCollector : public Observer {
+ public:
+  static constexpr std::uint64_t kClose = 2'000'000; // ns between two late moments
+
+  // Call it after the pass.
+  EndState take() && { return std::move(last_); }
+
+  void born(const Block& block) override;
+  void after(const trace::Event& event, const PhasePosition& place) override;
+  void cut(const trace::Event& event) override;
+  void finished() override;
+
+ private:
+  struct Large {
+    RecentBirth birth;
+    std::uint64_t born; // bytes of all births up to and including this one
+  };
+
+  std::vector<RecentBirth> newest_first(MemoryId memory) const;
+  void refused(const trace::Event& event, const PhasePosition& place);
+  void newest();
+  void sample(const trace::Event& event);
+  void moment(format::Stamp stamp);
+  void keep_moment(format::Stamp stamp);
+
+  EndState last_;
+  std::map<MemoryId, std::deque<Large>> large_; // the last large births, in order
+  std::uint64_t born_ = 0;                      // bytes of all births on the host
+  std::uint64_t apart_ = kClose;                // ns between two moments of the course
+};
 
 } // namespace memtrace::replay

@@ -1,7 +1,55 @@
 // Purpose: one pass over a trace that follows phases and live blocks, and shows each event to an observer.
 #include "analyzer/replay/replay.h"
 
+#include <vector>
+
 namespace memtrace::replay {
+
+// Several observers of one pass. Each is told everything, in their order.
+class Observers : public Observer {
+ public:
+  Observers(Observer& first, std::span<Observer* const> others) : all_{&first} {
+    all_.insert(all_.end(), others.begin(), others.end());
+  }
+
+  void started() override {
+    for (Observer* const one : all_) {
+      one->ledger_ = ledger_;
+      one->phases_ = phases_;
+      one->started();
+    }
+  }
+  void cut(const trace::Event& event) override {
+    for (Observer* const one : all_) one->cut(event);
+  }
+  void after(const trace::Event& event, const PhasePosition& place) override {
+    for (Observer* const one : all_) one->after(event, place);
+  }
+  void finished() override {
+    for (Observer* const one : all_) one->finished();
+  }
+  void began(const Occurrence& occurrence) override {
+    for (Observer* const one : all_) one->began(occurrence);
+  }
+  void ended(const Occurrence& occurrence, bool skipped) override {
+    for (Observer* const one : all_) one->ended(occurrence, skipped);
+  }
+  void born(const Block& block) override {
+    for (Observer* const one : all_) one->born(block);
+  }
+  void labelled(const Block& block) override {
+    for (Observer* const one : all_) one->labelled(block);
+  }
+  void died(const Block& block, const trace::Event& event) override {
+    for (Observer* const one : all_) one->died(block, event);
+  }
+  void flow(MemoryId memory, std::uint64_t allocated, std::uint64_t freed, std::uint64_t allocations) override {
+    for (Observer* const one : all_) one->flow(memory, allocated, freed, allocations);
+  }
+
+ private:
+  std::vector<Observer*> all_;
+};
 
 namespace {
 
@@ -68,7 +116,12 @@ Replay::Replay(const trace::Trace& trace)
 Replay::Replay(const trace::Trace& trace, const Keyframe& from)
     : trace_(trace), from_(&from), ledger_(from.ledger), phases_(from.phases) {}
 
-trace::OrderCounts Replay::run(Observer& observer, trace::Trace::Places* places) {
+trace::OrderCounts Replay::run(Observer& observer, trace::Trace::Places* places,
+                               std::span<Observer* const> beside) {
+  if (!beside.empty()) {
+    Observers all(observer, beside);
+    return run(all, places);
+  }
   observer.ledger_ = &ledger_;
   observer.phases_ = &phases_;
   observer.started();

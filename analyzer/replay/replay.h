@@ -1,6 +1,8 @@
 // Purpose: one pass over a trace that follows phases and live blocks, and shows each event to an observer.
 #pragma once
 
+#include <span>
+
 #include "analyzer/replay/live_blocks.h"
 #include "analyzer/replay/phase_tracker.h"
 #include "analyzer/trace/trace.h"
@@ -8,6 +10,7 @@
 namespace memtrace::replay {
 
 class Replay;
+class Observers;
 
 class Observer : public PhaseWatcher, public BlockWatcher {
  public:
@@ -26,6 +29,7 @@ class Observer : public PhaseWatcher, public BlockWatcher {
 
  private:
   friend class Replay;
+  friend class Observers;
   const LiveBlocks* ledger_ = nullptr;
   const Phases* phases_ = nullptr;
 };
@@ -47,8 +51,9 @@ class Replay {
   // Continues from the keyframe.
   Replay(const trace::Trace& trace, const Keyframe& from);
 
-  // Replays to the end. `places`: see Trace::pass.
-  trace::OrderCounts run(Observer& observer, trace::Trace::Places* places = nullptr);
+  // Replays to the end. `places`: see Trace::pass. The observers `beside` are told the same, after `observer`.
+  trace::OrderCounts run(Observer& observer, trace::Trace::Places* places = nullptr,
+                         std::span<Observer* const> beside = {});
   // Replays up to event `until`, and then the observer is not told that the trace has ended. If the trace ends
   // before, it is told.
   void run_to(trace::Ordinal until, Observer& observer);

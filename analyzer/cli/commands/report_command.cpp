@@ -172,6 +172,7 @@ report::Options options_of(const ReportArguments& arguments) {
     options.compact = true;
     if (!arguments.top_given) options.top = kPageRows;
   }
+  options.next_peak = arguments.format != "json";
   options.peak_top = arguments.all ? std::numeric_limits<std::size_t>::max() : options.top;
   return options;
 }

@@ -22,8 +22,10 @@ namespace {
 using replay::KnownPhase;
 using replay::MemoryId;
 
-// True if some step has more forwards than backwards. A trace without such a step is not replayed.
+// True if some step has more forwards than backwards, and a forward was followed by something else than its
+// backward. Without both, a trace is not replayed. The second one is false if a process died in its forward.
 bool has_spare_forwards(const ProcessAnalysis& analysis) {
+  if (analysis.account.forwards_without_backward == 0) return false;
   const replay::Paths& paths = analysis.account.paths;
   std::map<replay::Step, std::int64_t> spare;
   for (const replay::Row& row : analysis.account.rows) {

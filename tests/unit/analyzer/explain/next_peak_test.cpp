@@ -19,8 +19,16 @@ class NextPeakTest : public testing::Test {
     tests::write_file(scratch_.file("t.memtrace"), builder.bytes());
     auto trace = std::make_unique<trace::Trace>(scratch_.file("t.memtrace"));
     ProcessEnd end = read_end(*trace);
-    analysis_ = analyze_process(std::move(trace), "main", std::move(end), Options{});
-    return next_peak(*analysis_, leading_peak(*analysis_, 0));
+    Options options;
+    options.next_peak = true;
+    analysis_ = analyze_process(std::move(trace), "main", std::move(end), options);
+    const auto with_history = next_peak(*analysis_, leading_peak(*analysis_, 0));
+    EXPECT_TRUE(analysis_->peak_history);
+    analysis_->peak_history.reset();
+    auto with_pass = next_peak(*analysis_, leading_peak(*analysis_, 0));
+    EXPECT_EQ(with_history.has_value(), with_pass.has_value());
+    if (with_history && with_pass) EXPECT_EQ(with_history->peak.at, with_pass->peak.at);
+    return with_pass;
   }
   Builder& block(Builder& builder, std::uint64_t address, std::uint64_t mib, std::uint32_t line) {
     const std::uint32_t frame = builder.python_frame("main", "/home/u/prep.py", line, 0);

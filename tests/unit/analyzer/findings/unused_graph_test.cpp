@@ -54,6 +54,8 @@ class UnusedGraph : public testing::Test {
     return out;
   }
 
+  std::uint64_t forwards_without_backward() const { return analysis_->account.forwards_without_backward; }
+
   Builder builder;
   std::uint32_t layer = 0;
 
@@ -212,6 +214,33 @@ TEST_F(UnusedGraph, NoneForOutputsAlone) {
     builder.tensor_death(10).end("forward");
   }
   EXPECT_TRUE(found().empty());
+}
+
+// A trace in which each forward but the last has its backward is not replayed for this question.
+TEST_F(UnusedGraph, AfterADeathInTheForwardNeedsNoPass) {
+  for (std::uint64_t step = 0; step < 2; ++step) {
+    forward(10);
+    backward(10);
+    update();
+  }
+  forward(10);
+  EXPECT_TRUE(found(false).empty());
+  EXPECT_EQ(forwards_without_backward(), 0u);
+}
+
+TEST_F(UnusedGraph, CountsForwardsThatAnUpdateOrAForwardFollows) {
+  forward(10);
+  free(10);
+  forward(10);
+  free(10);
+  update();
+  update();
+  forward(10);
+  backward(10);
+  backward(10);
+  forward(10);
+  found();
+  EXPECT_EQ(forwards_without_backward(), 2u);
 }
 
 } // namespace

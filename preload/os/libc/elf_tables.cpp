@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "preload/os/gate/raw_call.h"
+
 #include "preload/os/gate/forbidden.h"
 
 // The first byte of this object. The linker defines the name.
@@ -25,16 +27,45 @@ bool is_searchable(const link_map* map, const Dynamic& object) {
   return object.complete() && reinterpret_cast<std::uintptr_t>(object.symbols) >= map->l_addr;
 }
 
+// True if the ELF header of the object is at `page`. The page may be any memory of the process, or none.
+bool has_header_at(const link_map* map, std::uintptr_t page) {
+  if (page == 0 || page % kPageBytes != 0) return false;
+  // The kernel reads the mask before it rejects the first argument.
+  if (os::call(SYS_rt_sigprocmask, ~0, static_cast<long>(page), 0, sizeof(std::uint64_t)) != -EINVAL)
+    return false;
+  const auto* const elf = reinterpret_cast<const ElfW(Ehdr)*>(page);
+  if (std::memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0) return false;
+  if (elf->e_phoff > kPageBytes || elf->e_phnum > (kPageBytes - elf->e_phoff) / sizeof(ElfW(Phdr)))
+    return false;
+  const auto* const headers = reinterpret_cast<const ElfW(Phdr)*>(page + elf->e_phoff);
+  for (std::size_t i = 0; i < elf->e_phnum; ++i)
+    if (headers[i].p_type == PT_DYNAMIC)
+      return map->l_addr + headers[i].p_vaddr == reinterpret_cast<std::uintptr_t>(map->l_ld);
+  return false;
+}
+
+// Returns null if there is none. It is not at the bias of an object that was linked for an address, as prelink
+// does, and got another. Then it is below the dynamic section.
+const ElfW(Ehdr) * header_of(const link_map* map) {
+  constexpr int kMostPages = 16 * 1024;
+  std::uintptr_t page = map->l_addr;
+  for (int pages = 0; !has_header_at(map, page); ++pages) {
+    if (pages == kMostPages || page == kPageBytes) return nullptr;
+    page = pages == 0 ? reinterpret_cast<std::uintptr_t>(map->l_ld) & ~(kPageBytes - 1) : page - kPageBytes;
+  }
+  return reinterpret_cast<const ElfW(Ehdr)*>(page);
+}
+
 // The headers of an executable at a fixed address are not at its bias, which is 0. The kernel says where they
 // are.
 ObjectRange range_of(const link_map* map) {
   if (map == first_object())
     return object_range(map->l_addr, reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR)),
                         getauxval(AT_PHNUM));
-  const auto* const elf = reinterpret_cast<const ElfW(Ehdr)*>(map->l_addr);
+  const auto* const elf = header_of(map);
   if (elf == nullptr) return {};
-  return object_range(map->l_addr, reinterpret_cast<const ElfW(Phdr)*>(map->l_addr + elf->e_phoff),
-                      elf->e_phnum);
+  const auto* const headers = reinterpret_cast<const char*>(elf) + elf->e_phoff;
+  return object_range(map->l_addr, reinterpret_cast<const ElfW(Phdr)*>(headers), elf->e_phnum);
 }
 
 } // namespace

@@ -27,7 +27,9 @@ class NextPeakTest : public testing::Test {
     analysis_->peak_history.reset();
     auto with_pass = next_peak(*analysis_, leading_peak(*analysis_, 0));
     EXPECT_EQ(with_history.has_value(), with_pass.has_value());
-    if (with_history && with_pass) EXPECT_EQ(with_history->peak.at, with_pass->peak.at);
+    if (with_history && with_pass) {
+      EXPECT_EQ(with_history->peak.at, with_pass->peak.at);
+    }
     return with_pass;
   }
   Builder& block(Builder& builder, std::uint64_t address, std::uint64_t mib, std::uint32_t line) {

@@ -32,7 +32,7 @@ Taken climb(std::uint64_t start, std::uint64_t end, std::uint64_t ns, std::uint6
 
 TEST(PeakWorth, AnImportHasFewLedgers) {
   const Taken taken = climb(32 * kMiB, 220 * kMiB, kSecond + kSecond / 2, kCost, false);
-  EXPECT_LE(taken.ledgers, 9u);
+  EXPECT_LE(taken.ledgers, 12u);
   EXPECT_GE(taken.highest, 220 * kMiB / 4 * 3) << "a peak that is a quarter higher always has one";
 }
 
@@ -47,13 +47,27 @@ TEST(PeakWorth, CloseToALimitEachPeakOfASixteenthHasOne) {
   EXPECT_GE(taken.highest, 2000 * kMiB / 17 * 16);
 }
 
-TEST(PeakWorth, AfterALongTimeASmallRiseIsEnough) {
-  const std::uint64_t soon = peak_part(kSecond / 10, kCost, false),
-                      late = peak_part(20 * kSecond, kCost, false);
-  EXPECT_EQ(soon, 4u);
-  EXPECT_EQ(late, 192u);
+// Steps of a second and a half, of which each has one peak: the highest one may come only once.
+TEST(PeakWorth, APeakOfALongStepIsSeenIfItIsAHundredthHigher) {
+  EXPECT_GE(peak_part(kSecond + kSecond / 2, 2 * kCost, false), 100u);
+}
+
+TEST(PeakWorth, TheLongerSinceTheLastLedgerTheSmallerARise) {
+  EXPECT_EQ(peak_part(0, kCost, false), 4u);
+  std::uint64_t before = 0;
+  for (std::uint64_t since = 0; since < 2 * kSecond; since += 1'000'000) {
+    const std::uint64_t part = peak_part(since, kCost, false);
+    ASSERT_GE(part, before);
+    before = part;
+  }
+  EXPECT_EQ(before, 192u);
+  EXPECT_EQ(peak_part(~std::uint64_t{0}, 0, false), 192u) << "the first ledger";
+}
+
+TEST(PeakWorth, CloseToALimitTheTimeCountsMore) {
   EXPECT_EQ(peak_part(kSecond / 100, kCost, true), 16u);
   EXPECT_EQ(peak_part(kSecond / 10, kCost, true), 33u);
+  EXPECT_LT(peak_part(kSecond / 10, kCost, false), 8u);
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "preload/format/records.h"
 #include "preload/kernel/proc_file.h"
 #include "preload/os/files.h"
+#include "preload/os/threads.h"
 
 namespace memtrace::record {
 
@@ -52,6 +53,10 @@ Statm statm_counters() {
     if (at == nullptr || (figure = number_at(++at)) == format::kNotSaid) return {};
   }
   return {pages[0] * kPage, pages[1] * kPage};
+}
+
+std::uint64_t resident_at_most() {
+  return at_least_nothing(os::highest_resident() + correction().resident);
 }
 
 std::uint64_t resident_now() {

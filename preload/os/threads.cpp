@@ -58,6 +58,12 @@ std::uint64_t voluntary_switches() {
   call(SYS_getrusage, RUSAGE_THREAD, word(&usage));
   return static_cast<std::uint64_t>(usage.ru_nvcsw);
 }
+// With RUSAGE_SELF, the kernel would add up the times of all threads.
+std::uint64_t highest_resident() {
+  rusage usage{};
+  call(SYS_getrusage, RUSAGE_THREAD, word(&usage));
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
 std::uint64_t major_faults() {
   rusage usage{};
   call(SYS_getrusage, RUSAGE_SELF, word(&usage));

@@ -18,6 +18,9 @@ bool may_share_memory_of_parent();
 int thread_id();
 // Returns how often the calling thread gave up the CPU to wait for something.
 std::uint64_t voluntary_switches();
+// Returns the highest RSS of this process so far, in bytes, or that of the program before exec, if it was
+// higher.
+std::uint64_t highest_resident();
 std::uint64_t major_faults(); // of the process: page faults that waited for storage
 bool thread_exists(int tid);  // of this process
 void yield();

@@ -47,8 +47,9 @@ constinit std::uint64_t watched = 0;       // when it began to
 constinit std::uint64_t highest_taken = 0; // highest RSS of a ledger
 constinit bool again = false;              // the highest ledger is not sound
 constinit std::uint64_t again_pause = kAgainNs;
-constinit std::uint64_t last_look = 0; // RSS at the last look
-constinit std::uint64_t looked = 0;    // time of the last look
+constinit std::uint64_t last_look = 0;     // RSS at the last look
+constinit std::uint64_t looked = 0;        // time of the last look
+constinit std::uint64_t resident_read = 0; // time of last_look
 constinit std::uint64_t began = 0;
 constinit std::uint64_t taken = 0; // time of the last ledger
 constinit std::uint64_t spent = 0;
@@ -109,18 +110,27 @@ std::uint64_t seldom_pause() {
   return cost * kSeldomShare > kSeldomNs ? cost * kSeldomShare : kSeldomNs;
 }
 
+// Returns false if the kernel's highest RSS shows that RSS is no new peak by 1 part. Such looks are cheap. They
+// do not replace all: where the counters are not exact, a peak is seen later.
+bool may_be_peak(std::uint64_t now, std::uint64_t part) {
+  return again || now - resident_read >= kSteadyLookNs ||
+         resident_at_most() > highest_taken + highest_taken / part;
+}
+
 bool is_due(std::uint64_t now) {
   const std::uint64_t most = allowed(now - began);
   if (spent <= most / 2 && now - taken >= seldom_pause()) return true;
   if (now - looked < (near_highest(now) ? near_pause(now) / 2 : kFarLookNs)) return false;
   looked = now;
+  const std::uint64_t affordable = spent <= most / 2 ? kNew : spent <= most / 4 * 3 ? kNew / 4 : kNew / 8;
+  const std::uint64_t worth = part_of_new_peak(now), part = worth < affordable ? worth : affordable;
+  if (!may_be_peak(now, part)) return false;
   const std::uint64_t before = last_look;
   last_look = resident_now();
+  resident_read = now;
   if (last_look > highest_taken + highest_taken / kFar) return true;
   if (again && spent <= most && now - taken >= again_pause)
     return last_look >= highest_taken - highest_taken / kNew;
-  const std::uint64_t affordable = spent <= most / 2 ? kNew : spent <= most / 4 * 3 ? kNew / 4 : kNew / 8;
-  const std::uint64_t worth = part_of_new_peak(now), part = worth < affordable ? worth : affordable;
   return spent <= most && last_look > highest_taken + highest_taken / part &&
          last_look <= before + before / kPaused;
 }
@@ -241,7 +251,7 @@ void forget_ledgers() {
   highest_live = 0;
   watches_near = false;
   watched = 0;
-  highest_taken = last_look = looked = began = taken = spent = 0;
+  highest_taken = last_look = looked = resident_read = began = taken = spent = 0;
   calling = last_asked = again = false;
   again_pause = kAgainNs;
   cost = 0;

@@ -33,6 +33,7 @@ struct PymallocPool {
 
 constexpr std::size_t kLookedAt = 48;
 constexpr std::uint64_t kFillNs = 500'000'000;
+constexpr std::uint64_t kFillShare = 1000; // 1 part of the time
 
 struct Arena {
   std::uint64_t address;
@@ -42,7 +43,7 @@ struct Arena {
 constinit std::uint64_t mapper = 0;
 constinit Arena arenas[kLookedAt] = {};
 constinit ArenaFill last_fill{};
-constinit std::uint64_t last_look = 0;
+constinit std::uint64_t next_look = 0;
 constinit PymallocPool pools[kAtOnce] = {};
 constinit std::uint8_t there[256] = {}; // pages of an arena
 
@@ -100,17 +101,19 @@ void SomeArenas::add(std::uint64_t address, std::uint64_t bytes) {
 
 ArenaFill SomeArenas::look(bool* all) const {
   const std::uint64_t now = os::monotonic_ns();
-  if (now - last_look > kFillNs) {
-    last_look = now;
+  if (now >= next_look) {
+    const std::uint64_t before = os::thread_cpu_ns();
     last_fill = {};
     for (std::size_t i = 0; i < used_; ++i) look_at_arena(arenas[i].address, arenas[i].bytes, &last_fill);
+    const std::uint64_t pause = (os::thread_cpu_ns() - before) * kFillShare;
+    next_look = now + (pause > kFillNs ? pause : kFillNs);
   }
   *all = last_fill.arenas == seen_;
   return last_fill;
 }
 
 void forget_arena_fill() {
-  last_look = 0;
+  next_look = 0;
 }
 
 } // namespace memtrace::record

@@ -27,7 +27,8 @@ void look_at_arena(std::uint64_t address, std::uint64_t bytes, ArenaFill* out);
 class SomeArenas {
  public:
   void add(std::uint64_t address, std::uint64_t bytes);
-  // Arenas fill slowly, so a result is reused for half a second. `all`: every arena is included.
+  // Arenas fill slowly, so a result is reused for half a second, or longer if a look takes long. `all`: every
+  // arena is included.
   ArenaFill look(bool* all) const;
 
  private:

@@ -136,6 +136,14 @@ bool must_start_now() {
          memtrace::hooks::cuda_is_loaded() || memtrace::hooks::has_weak_references_to_absent();
 }
 
+// Returns the bytes of the texts that follow each other from the first argument on, as the kernel puts them
+// there. The constructor of another library may have put other texts in their place.
+std::size_t bytes_of_command(int count, char** arguments) {
+  const char* end = arguments[0];
+  for (int i = 0; i < count && arguments[i] == end && end != nullptr; ++i) end += std::strlen(end) + 1;
+  return static_cast<std::size_t>(end - arguments[0]);
+}
+
 // glibc passes these to the constructors of libraries too.
 __attribute__((constructor)) void start(int count, char** arguments, char**) {
   const int errno_before = errno;
@@ -143,11 +151,7 @@ __attribute__((constructor)) void start(int count, char** arguments, char**) {
   const memtrace::record::Unjudged unjudged;
   memtrace::record::remember_environment();
   memtrace::hooks::process_start();
-  // As in /proc/self/cmdline: one text after the other.
-  if (count > 0)
-    memtrace::record::remember_command(
-        arguments[0],
-        static_cast<std::size_t>(arguments[count - 1] + std::strlen(arguments[count - 1]) + 1 - arguments[0]));
+  if (count > 0) memtrace::record::remember_command(arguments[0], bytes_of_command(count, arguments));
   if (must_start_now()) {
     memtrace::hooks::find_real();
     start_recorder();

@@ -67,7 +67,8 @@ void hide_own(const link_map* self, const Names& names) {
 
 bool refers_weakly(const Dynamic& object, const Names& names) {
   for (std::uint32_t i = 1; i < object.undefined_end(); ++i) {
-    if (ELF64_ST_BIND(object.symbols[i].st_info) != STB_WEAK) continue;
+    if (ELF64_ST_BIND(object.symbols[i].st_info) != STB_WEAK || object.symbols[i].st_shndx != SHN_UNDEF)
+      continue;
     const char* const name = object.names + object.symbols[i].st_name;
     const bool may_be_cuda = name[0] == 'c' && name[1] == 'u';
     if (names.has(name) || (may_be_cuda && cuda::named(name) != nullptr)) return true;

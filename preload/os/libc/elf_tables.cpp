@@ -89,6 +89,9 @@ Dynamic::Dynamic(const link_map* object) {
       case DT_GNU_HASH:
         hash = reinterpret_cast<const std::uint32_t*>(address);
         break;
+      case DT_HASH:
+        old_hash = reinterpret_cast<const std::uint32_t*>(address);
+        break;
       case DT_VERSYM:
         versions = reinterpret_cast<const std::uint16_t*>(address);
         break;
@@ -118,16 +121,34 @@ bool Dynamic::may_define(std::uint32_t wanted) const {
   return (word >> wanted % kBits & word >> (wanted >> hash[3]) % kBits & 1) != 0;
 }
 
-const ElfW(Sym) * Dynamic::definition(const char* name, std::uint32_t wanted) const {
+bool Dynamic::is_definition(std::uint32_t i, const char* name) const {
   constexpr std::uint16_t kOnlyForOldPrograms = 0x8000;
+  const ElfW(Sym)& symbol = symbols[i];
+  const bool old = versions != nullptr && (versions[i] & kOnlyForOldPrograms) != 0;
+  return symbol.st_value != 0 && symbol.st_shndx != SHN_UNDEF && !old &&
+         std::strcmp(names + symbol.st_name, name) == 0;
+}
+
+const ElfW(Sym) * Dynamic::definition_by_old_hash(const char* name) const {
+  std::uint32_t wanted = 0;
+  for (const char* at = name; *at != '\0'; ++at) {
+    wanted = (wanted << 4) + static_cast<unsigned char>(*at);
+    wanted = (wanted ^ (wanted >> 28 << 4)) & 0x0FFFFFFF;
+  }
+  const std::uint32_t buckets = old_hash[0];
+  const std::uint32_t* const first = old_hash + 2;
+  const std::uint32_t* const next = first + buckets;
+  for (std::uint32_t i = buckets == 0 ? 0 : first[wanted % buckets]; i != 0; i = next[i])
+    if (is_definition(i, name)) return &symbols[i];
+  return nullptr;
+}
+
+const ElfW(Sym) * Dynamic::definition(const char* name, std::uint32_t wanted) const {
+  if (hash == nullptr) return definition_by_old_hash(name);
   const std::uint32_t buckets = hash[0];
   if (buckets == 0 || !may_define(wanted)) return nullptr;
   for (std::uint32_t i = bucket(wanted % buckets); i >= hash[1]; ++i) {
-    const ElfW(Sym)& symbol = symbols[i];
-    const bool old = versions != nullptr && (versions[i] & kOnlyForOldPrograms) != 0;
-    if (same_hash(i, wanted) && symbol.st_value != 0 && symbol.st_shndx != SHN_UNDEF && !old &&
-        std::strcmp(names + symbol.st_name, name) == 0)
-      return &symbol;
+    if (same_hash(i, wanted) && is_definition(i, name)) return &symbols[i];
     if (ends_chain(i)) break;
   }
   return nullptr;

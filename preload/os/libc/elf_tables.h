@@ -20,18 +20,24 @@ struct Dynamic {
   const char* names = nullptr;
   const std::uint32_t* hash =
       nullptr; // DT_GNU_HASH: buckets, first hashed symbol, words of the filter, its shift
+  const std::uint32_t* old_hash = nullptr; // DT_HASH: buckets, symbols. An object may have only this one
   const std::uint16_t* versions = nullptr; // DT_VERSYM; null if no symbol has a version
   const ElfW(Rela) * tables[2] = {};
   std::size_t bytes[2] = {};
 
   explicit Dynamic(const link_map* object);
-  bool complete() const { return symbols != nullptr && names != nullptr && hash != nullptr; }
-  // Undefined symbols come first; the hash table covers the symbols after them.
-  std::uint32_t undefined_end() const { return hash[1]; }
+  bool complete() const {
+    return symbols != nullptr && names != nullptr && (hash != nullptr || old_hash != nullptr);
+  }
+  // Undefined symbols are before this one. DT_GNU_HASH covers the symbols after them.
+  std::uint32_t undefined_end() const { return hash != nullptr ? hash[1] : old_hash[1]; }
 
   // Calls take(symbol) for each symbol that the object defines, or once defined.
   template <class Take>
   void each_defined(Take take) const {
+    for (std::uint32_t i = 1; hash == nullptr && i < old_hash[1]; ++i)
+      if (symbols[i].st_shndx != SHN_UNDEF) take(symbols[i]);
+    if (hash == nullptr) return;
     const std::uint32_t buckets = hash[0], first = hash[1];
     for (std::uint32_t b = 0; b < buckets; ++b) {
       for (std::uint32_t i = bucket(b); i >= first; ++i) {
@@ -59,6 +65,8 @@ struct Dynamic {
   bool ends_chain(std::uint32_t i) const { return (link(i) & 1) != 0; }
   bool same_hash(std::uint32_t i, std::uint32_t wanted) const { return (link(i) ^ wanted) >> 1 == 0; }
   bool may_define(std::uint32_t wanted) const;
+  bool is_definition(std::uint32_t i, const char* name) const;
+  const ElfW(Sym) * definition_by_old_hash(const char* name) const;
 };
 
 // The program headers of the object that contains this code, as they are in memory.

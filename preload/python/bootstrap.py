@@ -197,6 +197,8 @@ def _start():
     _note_libraries()
     if _memtrace.mode != "auto":
         _FRAMEWORKS.clear()
+    if _FRAMEWORKS:
+        _memtrace.prepare_by(_wrappers_are_there)
     if _FRAMEWORKS or _memtrace.package:
         sys.meta_path.insert(0, _Finder())
     if "torch" in sys.modules and _has_patches("torch"):

@@ -12,4 +12,10 @@ bool run_bootstrap(Object* globals);
 // import no framework. So bootstrap.py calls this before the first import of one.
 bool run_wrappers(Object* globals);
 
+// Keeps a function of the bootstrap that runs the wrappers. prepare_now() calls it once, before the program
+// gets an audit hook: that hook would see that they are compiled, and could refuse it.
+void prepare_by(Object* function);
+void prepare_now();
+void forget_preparation();
+
 } // namespace memtrace::hooks

@@ -119,6 +119,8 @@ int on_audit(const char* event, Object*, void*) {
       auto* initialized = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "Py_IsInitialized"));
       if (initialized != nullptr && initialized() != 0) install();
     }
+  } else if (std::strcmp(event, "sys.addaudithook") == 0) {
+    prepare_now(); // the program's hook would see that the wrappers are compiled
   } else if (std::strcmp(event, "cpython._PySys_ClearAuditHooks") == 0) {
     record::python_detach(); // for an interpreter without atexit
     before_hooks_are_freed();

@@ -223,6 +223,12 @@ Object* run_wrappers_in(Object*, Object* const* args, Ssize count) {
   return count > 0 && run_wrappers(args[0]) ? done() : nullptr;
 }
 
+// prepare_by(function): has `function` called before the program adds an audit hook.
+Object* prepare_before_hooks(Object*, Object* const* args, Ssize count) {
+  if (count > 0) prepare_by(args[0]);
+  return done();
+}
+
 // attach(code of the caller): starts the walk of frames if it finds the caller. A vendor's interpreter may
 // report a known version and still have another layout.
 Object* attach(Object*, Object* const* args, Ssize count) {
@@ -253,6 +259,7 @@ Object* collector(Object*, Object* const* args, Ssize count) {
 }
 
 Object* detach(Object*, Object* const*, Ssize) {
+  forget_preparation();
   record::python_forget_collector();
   record::python_detach();
   return done();
@@ -306,6 +313,7 @@ constinit MethodDef g_methods[] = {
     {"note", note, kFastCall, nullptr},
     {"parameters", parameters, kFastCall, nullptr},
     {"run_wrappers", run_wrappers_in, kFastCall, nullptr},
+    {"prepare_by", prepare_before_hooks, kFastCall, nullptr},
     {"attach", attach, kFastCall, nullptr},
     {"detach", detach, kFastCall, nullptr},
     {"then", then, kFastCall, nullptr},

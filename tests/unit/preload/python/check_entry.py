@@ -55,6 +55,10 @@ def nothing_shows():
     same(input=SAYS.encode())
     same("-c", "import none_such_module")
     same("-c", "import torch_none, safetensors_none.torch")
+    file("safetensors/torch.py", "")
+    # The wrappers are compiled before the program sees what is compiled.
+    same("-B", "-c", "import sys; sys.addaudithook(lambda e, a: e == 'compile' and print(a)); import safetensors.torch",
+         cwd=FOLDER)
     same("-c", "1/0")
     same("-c", "import os; os._exit(5)")
     same("-c", "import os, signal; os.kill(os.getpid(), signal.SIGTERM)")

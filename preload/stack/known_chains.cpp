@@ -107,7 +107,7 @@ Words words_of(const StoredChain& chain, std::size_t count) {
 }
 
 // Words of one group that are not compared yet, in the order of their places.
-struct Rest {
+struct Uncompared {
   std::size_t at;
   std::size_t to;
   std::uint64_t relative_to; // subtracted from the word on the stack
@@ -115,8 +115,8 @@ struct Rest {
 
 // Compares the words below `end_place`. Returns bits that differ. There is no branch by the words, so
 // that their reads overlap.
-[[gnu::always_inline]] inline std::uint64_t differences(const Words& words, Rest& rest, std::uint64_t base,
-                                                        std::uint64_t end_place) {
+[[gnu::always_inline]] inline std::uint64_t differences(const Words& words, Uncompared& rest,
+                                                        std::uint64_t base, std::uint64_t end_place) {
   std::uint64_t different = 0;
   for (; rest.at < rest.to; ++rest.at) {
     const std::uint64_t place = load(words.places[rest.at]);
@@ -136,7 +136,7 @@ bool matches(const StoredChain& chain, const WalkStart& start) {
   const std::uint64_t last_place = (start.readable_end - start.base) / 8 - 1;
   if (load(chain.highest_place) > last_place || count > kMostReadWords) return false;
   const Words words = words_of(chain, count);
-  Rest first{0, shown, 0}, second{shown, addresses, 0}, third{addresses, count, start.base};
+  Uncompared first{0, shown, 0}, second{shown, addresses, 0}, third{addresses, count, start.base};
   for (std::uint64_t page = (kPageBytes - start.base % kPageBytes) / 8;; page += kPageBytes / 8) {
     const std::uint64_t end_of_page = page < last_place ? page : last_place + 1;
     if ((differences(words, first, start.base, end_of_page) |

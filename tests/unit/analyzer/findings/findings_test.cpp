@@ -143,7 +143,7 @@ TEST_F(FindingsOfATrace, FiveTakeOneReplayTogether) {
   builder.end("step");
   ProcessAnalysis& analysis = open();
   const int before = count.replays;
-  EXPECT_EQ(before, 3) << "the state at the end, the levels, the blocks alive at peaks";
+  EXPECT_EQ(before, 2) << "the levels and the state at the end, the blocks alive at peaks";
   EXPECT_EQ(find(analysis).size(), kLists);
   EXPECT_EQ(count.replays - before, 1);
 }

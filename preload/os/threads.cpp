@@ -44,6 +44,9 @@ int process_id() {
   if (id > 0) __atomic_store_n(&process, static_cast<int>(id), __ATOMIC_RELAXED);
   return id > 0 ? static_cast<int>(id) : __atomic_load_n(&process, __ATOMIC_RELAXED);
 }
+int known_process_id() {
+  return __atomic_load_n(&process, __ATOMIC_RELAXED);
+}
 int parent_id() {
   return static_cast<int>(call(SYS_getppid));
 }

@@ -11,6 +11,7 @@ std::uint32_t user();                            // the effective user id
 std::uint64_t resource_limit(int resource);      // RLIMIT_*; all ones: no limit, or not known
 bool host_name(char* out, std::size_t capacity); // truncated if it is longer
 int process_id();
+int known_process_id(); // the result of the last process_id(), without a system call; 0: there is none
 int parent_id();
 // True if this process runs in the memory of its parent, as a child of vfork does. True also if the kernel does
 // not answer: Docker's filter refuses the call, and gVisor does not have it.

@@ -156,7 +156,8 @@ void start_life(bool may_unwind) {
 
 void wait_for_first_event(void (*to_start)()) {
   start = to_start;
-  waiting_process = os::process_id();
+  waiting_process = os::known_process_id(); // a process that founded a job has asked for its own
+  if (waiting_process == 0) waiting_process = os::process_id();
   enter(State::waiting);
 }
 

@@ -48,9 +48,10 @@ constinit std::size_t known_used = 0;
 constinit std::size_t next = 0;         // the block to look at next
 constinit std::uint32_t incomplete = 0; // blocks of `known` that are not fully resident
 constinit std::uint64_t began = 0;
-constinit std::uint64_t soonest = 0; // time of the next look, if it is affordable
-constinit std::uint64_t due = 0;     // time of the next look, if memory does not climb until then
-constinit std::uint64_t spent = 0;   // CPU time of all looks, in ns
+constinit std::uint64_t soonest = 0;        // time of the next look, if it is affordable
+constinit std::uint64_t due = 0;            // time of the next look, if memory does not climb until then
+constinit std::uint64_t spent = 0;          // CPU time of looks while memory did not climb, in ns
+constinit std::uint64_t spent_climbing = 0; // of the others
 
 // True if the block is large and may be partly resident. Pinned blocks are always resident.
 bool is_large(const LedgerBlock& block) {
@@ -147,10 +148,16 @@ void look_at_blocks() {
   __atomic_store_n(&incomplete, now, __ATOMIC_RELAXED);
 }
 
+// True if memory climbs, and the share of that time is not used up. What is left of it when the climb ends is
+// not used later: the steps of two ranks then had a look each 25 ms, and a pass with each.
+bool climb_affords(std::uint64_t now) {
+  return climb().climbs(now) && spent_climbing <= climb().time() / kClimbShare;
+}
+
 // Returns the time from which another look is affordable, if memory does not climb until then.
 std::uint64_t next_affordable(std::uint64_t now) {
-  const std::uint64_t allowed = (now - began) / kShare + climb().time() / kClimbShare;
-  return spent <= allowed ? now : now + (spent - allowed) * kShare;
+  const std::uint64_t allowed = (now - began) / kShare;
+  return climb_affords(now) || spent <= allowed ? now : now + (spent - allowed) * kShare;
 }
 
 } // namespace
@@ -159,9 +166,10 @@ void look_at_blocks_if_due() {
   const std::uint64_t now = os::monotonic_ns();
   if (began == 0) began = now;
   if (now >= soonest && now >= next_affordable(now)) {
+    const bool climbs = climb_affords(now);
     const std::uint64_t before = os::thread_cpu_ns();
     look_at_blocks();
-    spent += os::thread_cpu_ns() - before;
+    (climbs ? spent_climbing : spent) += os::thread_cpu_ns() - before;
     soonest = now + kBetweenNs;
   }
   const std::uint64_t affordable = next_affordable(now);
@@ -178,7 +186,7 @@ bool blocks_may_be_touched() {
 void forget_touched() {
   known_used = next = 0;
   incomplete = 0;
-  began = soonest = due = spent = 0;
+  began = soonest = due = spent = spent_climbing = 0;
 }
 
 } // namespace memtrace::record

@@ -129,10 +129,13 @@ void dies(void* p) {
   here.died(block, draw_stamp());
 }
 
-// Makes a real call that returns memory, and records the block.
+// Makes a real call that returns memory, and records the block. The recorder starts before the call. If it
+// waited still, a signal handler in the call could start it: the start takes memory, but the interrupted call
+// has the allocator's lock.
 template <class Call>
 [[gnu::noinline]] void* take(std::size_t asked, Call call) {
   void* p;
+  record::active();
   {
     const Inside inside;
     p = call();
@@ -296,6 +299,7 @@ EXPORT void* reallocarray(void* p, std::size_t count, std::size_t size) noexcept
 
 EXPORT int posix_memalign(void** out, std::size_t align, std::size_t n) noexcept {
   int result;
+  memtrace::record::active(); // as in take()
   {
     const Inside inside;
     result = real.posix_memalign(out, align, n);

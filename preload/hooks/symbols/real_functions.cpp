@@ -3,6 +3,7 @@
 #include "preload/hooks/symbols/real_functions.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <sys/mman.h>
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 
 #include "preload/allocator/allocator_stats.h"
 #include "preload/hooks/symbols/find_symbol.h"
+#include "preload/os/gate/raw_call.h"
 #include "preload/os/gate/start_page.h"
 #include "preload/os/libc/elf_tables.h"
 #include "preload/os/libc/libc_table.h"
@@ -123,29 +125,43 @@ std::size_t early_usable(void*) {
   return 0;
 }
 
+// A signal handler may map memory while it interrupts the search. Then the kernel is called directly.
+long as_libc(long result) {
+  if (result >= 0 || result < -4095) return result;
+  errno = static_cast<int>(-result);
+  return -1;
+}
 void* early_mmap(void* at, std::size_t n, int prot, int flags, int fd, off_t offset) {
   find_real();
   if (real.mmap != early_mmap) return real.mmap(at, n, prot, flags, fd, offset);
-  errno = EAGAIN; // only while dlsym itself runs, which does not call mmap by this hook
-  return MAP_FAILED;
+  const long result = os::call(SYS_mmap, os::word(at), static_cast<long>(n), prot, flags, fd, offset);
+  return reinterpret_cast<void*>(as_libc(result));
 }
 int early_munmap(void* at, std::size_t n) {
   find_real();
-  return real.munmap != early_munmap ? real.munmap(at, n) : 0;
+  if (real.munmap != early_munmap) return real.munmap(at, n);
+  return static_cast<int>(as_libc(os::call(SYS_munmap, os::word(at), static_cast<long>(n))));
 }
 void* early_mremap(void* at, std::size_t before, std::size_t after, int flags, ...) {
+  va_list list;
+  va_start(list, flags);
+  void* const wanted = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? va_arg(list, void*) : nullptr;
+  va_end(list);
   find_real();
-  if (real.mremap != early_mremap) return real.mremap(at, before, after, flags);
-  errno = EAGAIN;
-  return MAP_FAILED;
+  if (real.mremap != early_mremap) return real.mremap(at, before, after, flags, wanted);
+  const long result = os::call(SYS_mremap, os::word(at), static_cast<long>(before), static_cast<long>(after),
+                               flags, os::word(wanted));
+  return reinterpret_cast<void*>(as_libc(result));
 }
 int early_mprotect(void* at, std::size_t n, int prot) {
   find_real();
-  return real.mprotect != early_mprotect ? real.mprotect(at, n, prot) : 0;
+  if (real.mprotect != early_mprotect) return real.mprotect(at, n, prot);
+  return static_cast<int>(as_libc(os::call(SYS_mprotect, os::word(at), static_cast<long>(n), prot)));
 }
 int early_madvise(void* at, std::size_t n, int advice) {
   find_real();
-  return real.madvise != early_madvise ? real.madvise(at, n, advice) : 0;
+  if (real.madvise != early_madvise) return real.madvise(at, n, advice);
+  return static_cast<int>(as_libc(os::call(SYS_madvise, os::word(at), static_cast<long>(n), advice)));
 }
 
 // The members of Real that are functions, in their order.

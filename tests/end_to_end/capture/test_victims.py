@@ -25,7 +25,7 @@ ORDERLY = [
     ("exits", "pthread_exit"),
     ("ucontext",), ("boost_context",), ("io_uring",), ("clock_back",), ("locked",), ("posix_spawn",), ("cancelled",),
     ("profiled",), ("dlmopen",), ("breaks",), ("large_tls",),
-    ("first_in_handler",), ("shorter_stack",), ("moved",), ("old_hash",), ("replaced_arguments", "one", "two"),
+    ("first_in_handler",), ("shorter_stack",), ("moved",), ("signal_start",), ("old_hash",), ("replaced_arguments", "one", "two"),
 ]
 # These are above the default MEMTRACE_MIN_PEAK, or have marks, in the process itself or in its child.
 LARGE = [("maps",), ("stacks",), ("fixed_address",), ("marks",), ("small_stack",), ("threads_in_child",),

@@ -30,13 +30,6 @@ SmallTotals flows_of_counters(const format::RingRecord& record) {
   return record.as<format::CountersEvent>().flows;
 }
 
-template <class Fields>
-void drop_flows(Event& event) {
-  auto fields = event.as<Fields>();
-  fields.flows = {};
-  event.put(fields);
-}
-
 // True if the type belongs to a snapshot. In a thread's records it is damage, and would discard the state of a
 // replay.
 bool states(EventType type) {
@@ -156,8 +149,9 @@ void Order::wait_from_start(ThreadStream& thread, Waiting bytes) {
   thread.waiting = bytes;
 }
 
-void Order::carry(ThreadStream& thread, const Event& base, const SmallTotals& flows) {
-  const bool blocks = base.type == EventType::counters && (base.flags & format::kBlocks) != 0;
+// Gives the flows that a record carries as an event of its own, with the record's stamp and thread. `blocks`:
+// the flows are those of large blocks, which the totals of the ring slots do not have.
+void Order::carry(ThreadStream& thread, const Event& base, const SmallTotals& flows, bool blocks) {
   if (!blocks) {
     thread.seen.allocated += flows.allocated;
     thread.seen.freed += flows.freed;
@@ -165,11 +159,13 @@ void Order::carry(ThreadStream& thread, const Event& base, const SmallTotals& fl
     thread.seen.deaths += flows.deaths;
   }
   if (!any(flows)) return;
-  Event event = base;
-  event.put(format::CountersEvent{flows});
+  Event& event = ready_.emplace_back();
+  event.ordinal = ++ordinal_;
+  event.stamp = base.stamp;
   event.kind = format::Kind::heap;
-  event.flags = 0;
-  give(event);
+  event.after_gap = base.after_gap;
+  event.thread = base.thread;
+  event.put(format::CountersEvent{flows});
 }
 
 // Gives the flows of the thread after its last record. Only the totals in its ring slot have them.
@@ -199,31 +195,45 @@ void Order::rest(ThreadStream& thread) {
   carry(thread, event, rest);
 }
 
+// Adds the record as the next event.
+[[gnu::always_inline]] inline Event& Order::add_event(const ThreadStream& thread,
+                                                      const format::RingRecord& record) {
+  Event& event = ready_.emplace_back();
+  event.ordinal = ++ordinal_;
+  event.stamp = record.stamp;
+  event.type = static_cast<EventType>(record.type);
+  event.kind = known_kind(record.kind);
+  event.flags = record.flags;
+  event.after_gap = thread.cursor.after_gap();
+  event.thread = thread.stream->thread;
+  event.payload = record.payload;
+  return event;
+}
+
 void Order::split(ThreadStream& thread, const format::RingRecord& record) {
   ++records_;
-  Event event = event_of(thread.stream->thread, record);
-  event.after_gap = thread.cursor.after_gap();
   thread.last_stamp = record.stamp;
-  if (states(event.type)) return; // valid in a snapshot only
-  switch (event.type) {
-    case EventType::counters:
-      carry(thread, event, flows_of_counters(record));
-      return;
-    case EventType::birth:
-      carry(thread, event, flows_of_block(record).totals());
-      drop_flows<format::BirthEvent>(event);
-      break;
-    case EventType::death:
-      carry(thread, event, flows_of_block(record).totals());
-      drop_flows<format::DeathEvent>(event);
-      break;
-    case EventType::move:
-      split_move(event);
-      return;
-    default:
-      break;
+  const auto type = static_cast<EventType>(record.type);
+  if (states(type)) return; // valid in a snapshot only
+  if (!is_of_block(type) && type != EventType::counters && type != EventType::move) {
+    add_event(thread, record);
+    return;
   }
-  give(event);
+  Event base;
+  base.stamp = record.stamp;
+  base.after_gap = thread.cursor.after_gap();
+  base.thread = thread.stream->thread;
+  if (type == EventType::move) {
+    base = event_of(base.thread, record);
+    base.after_gap = thread.cursor.after_gap();
+    return split_move(base);
+  }
+  if (type == EventType::counters)
+    return carry(thread, base, flows_of_counters(record), (record.flags & format::kBlocks) != 0);
+  carry(thread, base, flows_of_block(record).totals());
+  Event& event = add_event(thread, record);
+  (type == EventType::birth ? event.payload.as<format::BirthEvent>().flows
+                            : event.payload.as<format::DeathEvent>().flows) = {};
 }
 
 void Order::split_move(const Event& event) {

@@ -123,7 +123,8 @@ class Order {
   void split_move(const Event& event);
   void wait(ThreadStream& thread, Waiting bytes);
   void wait_from_start(ThreadStream& thread, Waiting bytes);
-  void carry(ThreadStream& thread, const Event& base, const format::SmallTotals& flows);
+  void carry(ThreadStream& thread, const Event& base, const format::SmallTotals& flows, bool blocks = false);
+  Event& add_event(const ThreadStream& thread, const format::RingRecord& record);
   void rest(ThreadStream& thread);
   void give(const Event& event) {
     ready_.push_back(event);

@@ -8,6 +8,7 @@
 
 #include "analyzer/files/read_budget.h"
 #include "analyzer/trace/noted_totals.h"
+#include "analyzer/trace/told_records.h"
 #include "analyzer/trace/window_snapshot.h"
 
 namespace memtrace::trace {
@@ -29,44 +30,15 @@ bool earlier(const Run& a, const Run& b) {
   return a.records > b.records; // if two begin at one record, the longer one comes first
 }
 
-// The types that the survey reads, as bits.
-constexpr std::uint64_t kTold = [] {
-  using enum format::EventType;
-  std::uint64_t types = 0;
-  for (const auto type : {text,
-                          code,
-                          module,
-                          stack,
-                          process,
-                          job,
-                          fork,
-                          exec,
-                          end,
-                          parameters,
-                          parameter_dtype,
-                          device,
-                          note,
-                          step,
-                          phase_begin,
-                          open_phase,
-                          coarse,
-                          failure,
-                          sample_process,
-                          sample_cgroup,
-                          sample_charge,
-                          sample_limits,
-                          sample_pressure,
-                          sample_machine,
-                          sample_address_space})
-    types |= std::uint64_t{1} << static_cast<unsigned>(type);
-  return types;
-}();
-constexpr std::uint64_t kOften = 4096; // records between two reports of progress
+std::uint64_t records_of(std::span<const Run> runs) {
+  std::uint64_t out = 0;
+  for (const Run& run : runs) out += run.records;
+  return out;
+}
 
 std::uint64_t records_in(const Streams& threads) {
   std::uint64_t out = 0;
-  for (const auto& [thread, stream] : threads)
-    for (const Run& run : stream.events) out += run.records;
+  for (const auto& [thread, stream] : threads) out += records_of(stream.events);
   return out;
 }
 
@@ -250,34 +222,37 @@ void Trace::survey() {
   Survey survey;
   std::uint64_t done = 0;
   format::Stamp last = 0;
-  const auto read = [&](std::uint32_t thread, const std::vector<Run>& runs) {
+  const auto read = [&](std::uint32_t thread, const std::vector<Run>& runs, bool threads) {
     std::size_t told = 0; // runs to read: the later ones tell only a time
     format::Stamp here = 0;
     for (std::size_t i = 0; i < runs.size(); ++i) {
       if ((runs[i].types & kTold) != 0) told = i + 1;
       if (runs[i].segment != nullptr) here = std::max(here, runs[i].segment->header.last_stamp);
     }
-    Cursor cursor(std::span<const Run>(runs).first(told));
-    format::RingRecord record{};
-    while (cursor.next(record)) {
+    const auto add = [&](const format::RingRecord& record) {
       definitions_.add(thread, record);
       survey.add(thread, record);
       samples_.add(event_of(thread, record));
-      here = std::max(here, record.stamp);
-      if (++done % kOften == 0 && progress_ != nullptr) progress_->at("surveying", done, records_);
-    }
+    };
+    const auto advance = [&](std::uint64_t records) {
+      if (progress_ != nullptr) progress_->at("surveying", done += records, records_);
+    };
+    const std::span<const Run> to_read = std::span<const Run>(runs).first(told);
+    const ToldCounts counts = read_told(to_read, {kTaken, add, advance},
+                                        threads ? threads_for(records_of(to_read)) : EventsAhead::Threads::one);
+    here = std::max(here, counts.last);
     survey.seen(thread, here);
     last = std::max(last, here);
-    return cursor.missing();
+    return counts.missing;
   };
   for (const TracePart& part : parts_) {
     for (const auto& [thread, stream] : part.threads) {
-      const std::uint64_t missing = read(thread, stream.definitions);
+      const std::uint64_t missing = read(thread, stream.definitions, false);
       if (&part == &parts_.front())
         missing_definitions_ += missing; // definitions in windows are in the trace file, too
-      read(thread, stream.events);
+      read(thread, stream.events, true);
     }
-    read(0, part.snapshot);
+    read(0, part.snapshot, false);
   }
   definitions_.finish();
   facts_ = std::move(survey).finish(definitions_, last);

@@ -49,7 +49,11 @@ class Attribution : public Observer {
   }
 
   void flow(MemoryId memory, std::uint64_t allocated, std::uint64_t freed, std::uint64_t allocations) override {
-    pending_.push_back({memory, allocated, freed, allocations});
+    SmallFlow& flow = pending_.emplace_back(); // set in place: a copy would wait for these stores
+    flow.memory = memory;
+    flow.allocated = allocated;
+    flow.freed = freed;
+    flow.allocations = allocations;
   }
 
   void labelled(const Block& block) override {
@@ -288,7 +292,9 @@ class Attribution : public Observer {
     highest_[memory].tensor.raise(level.tensor, event.ordinal);
     if (memory != 0 && devices_[memory].reached(level.live))
       highest_[memory].asked.raise(level.live, event.ordinal);
-    MemoryPeaks& peaks = account_.peaks[memory];
+    if (peaks_.size() < seen_) peaks_.resize(seen_);
+    if (peaks_[memory] == nullptr) peaks_[memory] = &account_.peaks[memory];
+    MemoryPeaks& peaks = *peaks_[memory];
     raise(peaks.live, level.live, event, place);
     raise(peaks.tensor, level.tensor, event, place);
     account_.tensors = account_.tensors || level.tensor != 0;
@@ -344,6 +350,7 @@ class Attribution : public Observer {
   std::vector<SmallFlow> pending_;
   std::vector<std::int64_t> reserved_;
   std::uint64_t pinned_idle_ = 0;
+  std::vector<MemoryPeaks*> peaks_; // by MemoryId: of `account_`, or null
   std::map<MemoryId, DeviceTimeline> devices_;
   std::size_t seen_ = 0;         // number of memories used so far
   Step from_{0};                 // the first whole step since the last gap

@@ -76,7 +76,7 @@ bool Decoder::long_varint(std::uint64_t& out) {
   return true;
 }
 
-bool Decoder::head(Model::Guess& base) {
+[[gnu::always_inline]] inline bool Decoder::head(Model::Guess& base) {
   if (end_ - at_ < 3) return false;
   base.kind = at_[0];
   base.flags = static_cast<std::uint16_t>(at_[1] | at_[2] << 8);
@@ -85,7 +85,7 @@ bool Decoder::head(Model::Guess& base) {
 }
 
 // Reads which block a death ends, and sets the base to the values of that block.
-bool Decoder::block(std::uint8_t mask, Model::Guess& base) {
+[[gnu::always_inline]] inline bool Decoder::block(std::uint8_t mask, Model::Guess& base) {
   if ((mask & 1) != 0) {
     std::uint64_t distance = 0;
     if (!varint(distance) || distance > Model::kBirths) return false;
@@ -113,10 +113,12 @@ bool Decoder::next(format::RingRecord& out) {
   if (death && !block(mask, base)) return fail();
   if ((mask & format::kMaskHead) != 0 && !head(base)) return fail();
   if (type == static_cast<std::size_t>(format::EventType::stack)) {
-    model_->refine(base, (base.flags & format::kPythonFrame) != 0);
+    Model::Guess frame = base;
+    model_->refine(frame, (base.flags & format::kPythonFrame) != 0);
+    base = frame;
   }
   const unsigned coded = death ? mask & ~1u : mask; // block() took the first word of a death
-  const auto read = [&](std::size_t i, std::uint64_t& value) {
+  const auto read = [&](std::size_t i, std::uint64_t & value) __attribute__((always_inline)) {
     return word(format::layout_of(type, i, base.flags), value);
   };
   if (!format::read_words(coded, base, read)) return fail();
@@ -125,7 +127,7 @@ bool Decoder::next(format::RingRecord& out) {
   out.kind = base.kind;
   out.flags = base.flags;
   out.stamp = model_->stamp + static_cast<std::uint64_t>(format::unzigzag(delta));
-  format::take_words(out.payload, base);
+  format::take_words<GrowingTables>(out.payload, base);
   model_->learn(out, death ? base.distance : 0);
   return true;
 }

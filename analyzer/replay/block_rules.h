@@ -25,20 +25,30 @@ void describe(Block& block, const Fields& fields) {
   block.stack = fields.stack;
 }
 
+// Makes `block` the one that a birth or a record of a snapshot describes. Sets each field where the block lies:
+// a copy of a block that was just set waits for its stores.
+template <class Fields>
+void set_block(Block& block, const trace::Event& event, const PhasePosition& place) {
+  const bool sampled = (event.flags & format::kSampled) != 0;
+  describe(block, event.as<Fields>());
+  block.kind = event.kind;
+  block.memory = memory_of(event);
+  block.tensor = !sampled && (event.flags & format::kTensor) != 0;
+  block.counted = !sampled && is_memory(event.kind) && (event.flags & format::kNoAccess) == 0;
+  block.sampled = sampled;
+  block.locked = false;
+  block.label = Role::unknown;
+  block.name = block.module = format::TextId{};
+  block.born = place;
+  block.birth = event.ordinal;
+  block.birth_stamp = event.stamp;
+}
+
 // Returns the block that a birth or a record of a snapshot describes.
 template <class Fields>
 Block block_of(const trace::Event& event, const PhasePosition& place) {
   Block block;
-  describe(block, event.as<Fields>());
-  block.kind = event.kind;
-  block.memory = memory_of(event);
-  block.tensor = (event.flags & format::kTensor) != 0;
-  block.sampled = (event.flags & format::kSampled) != 0;
-  block.counted = is_memory(event.kind) && (event.flags & format::kNoAccess) == 0;
-  if (block.sampled) block.counted = block.tensor = false;
-  block.born = place;
-  block.birth = event.ordinal;
-  block.birth_stamp = event.stamp;
+  set_block<Fields>(block, event, place);
   return block;
 }
 

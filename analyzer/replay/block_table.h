@@ -29,19 +29,30 @@ class BlockTable {
     return cells_[at].slot == kEmpty ? nullptr : &pool_[cells_[at].slot];
   }
 
+  // Loads the cell of this address into the cache.
+  void expect(std::uint8_t memory, std::uint64_t address) const {
+    __builtin_prefetch(&cells_[home(memory, address)]);
+  }
+
   // Returns the block at this address, and true if it is new. If it is not new, `block` was not inserted.
   std::pair<Block*, bool> insert(std::uint8_t memory, std::uint64_t address, const Block& block) {
+    const std::pair<Block*, bool> out = place_for(memory, address);
+    if (out.second) *out.first = block;
+    return out;
+  }
+
+  // Like insert(). If the block is new, the caller sets all of it.
+  std::pair<Block*, bool> place_for(std::uint8_t memory, std::uint64_t address) {
     if ((size_ + 1) * 2 > cells_.size()) grow();
     const std::size_t at = search(memory, address);
     if (cells_[at].slot != kEmpty) return {&pool_[cells_[at].slot], false};
     std::uint32_t slot = 0;
     if (free_.empty()) {
       slot = static_cast<std::uint32_t>(pool_.size());
-      pool_.push_back(block);
+      pool_.emplace_back();
     } else {
       slot = free_.back();
       free_.pop_back();
-      pool_[slot] = block;
     }
     cells_[at] = {address, slot, memory};
     ++size_;
@@ -51,9 +62,14 @@ class BlockTable {
   // Removes the block at this address and returns it. Returns null if there is none. The pointer is valid until
   // the next insert.
   const Block* take(std::uint8_t memory, std::uint64_t address) {
+    return take_if(memory, address, [](const Block&) { return true; });
+  }
+  // Like take(), but removes only a block for which `fits` returns true.
+  template <typename Fits>
+  const Block* take_if(std::uint8_t memory, std::uint64_t address, Fits fits) {
     const std::size_t at = search(memory, address);
     const std::uint32_t slot = cells_[at].slot;
-    if (slot == kEmpty) return nullptr;
+    if (slot == kEmpty || !fits(pool_[slot])) return nullptr;
     free_.push_back(slot);
     --size_;
     close(at);

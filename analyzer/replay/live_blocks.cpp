@@ -24,10 +24,6 @@ LiveBlocks::LiveBlocks(const trace::Definitions& definitions, const trace::Facts
   levels_[0] = inherited_[0];
 }
 
-LiveBlocks::TableIndex LiveBlocks::table_of(Kind kind) {
-  return kind == Kind::none ? inside : kind == Kind::registered ? registered : allocated;
-}
-
 void LiveBlocks::apply(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher) {
   if (!early_deaths_.empty()) settle_early_deaths(event);
   switch (event.type) {
@@ -94,6 +90,7 @@ void LiveBlocks::birth(const trace::Event& event, const PhasePosition& place, Bl
     put_down(event, place, watcher);
     return;
   }
+  if (plain_birth(event, place, watcher)) return;
   Block block = block_of<BirthEvent>(event, place);
   block.module = event.as<BirthEvent>().module;
   if (block.sampled) {
@@ -120,6 +117,20 @@ void LiveBlocks::birth(const trace::Event& event, const PhasePosition& place, Bl
   }
   enter(block, watcher);
   if (block.kind == Kind::registered) lock(block);
+}
+
+// Takes the birth of most blocks: one that is recorded in full, at an address where no block is alive. Returns
+// false if it is another.
+bool LiveBlocks::plain_birth(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher) {
+  if ((event.flags & format::kSampled) != 0 || is_mapping(event.kind) || !early_deaths_.empty()) return false;
+  const auto [at, fresh] =
+      tables_[table_of(event.kind)].place_for(memory_of(event), event.as<BirthEvent>().address);
+  if (!fresh) return false;
+  set_block<BirthEvent>(*at, event, place);
+  at->module = event.as<BirthEvent>().module;
+  enter(*at, watcher);
+  if (at->kind == Kind::registered) lock(*at);
+  return true;
 }
 
 // Takes a block that was gone when the snapshot was taken. It adds to the flows only.
@@ -190,10 +201,11 @@ void LiveBlocks::death(const trace::Event& event, BlockWatcher& watcher) {
     return;
   }
   const auto dead = event.as<DeathEvent>();
-  BlockTable<Block>& table = tables_[table_of(event.kind)];
-  Block* const block = table.find(memory_of(event), dead.address);
-  if (block != nullptr && block->birth_stamp <= event.stamp) {
-    leave(*table.take(memory_of(event), dead.address), event, watcher);
+  const Block* const block = tables_[table_of(event.kind)].take_if(
+      memory_of(event), dead.address,
+      [&event](const Block& there) { return there.birth_stamp <= event.stamp; });
+  if (block != nullptr) {
+    leave(*block, event, watcher);
   } else if (!displaced_.empty() && forget_displaced(event)) {
     return; // the snapshot's levels do not have it
   } else if (!dies_unlisted(event, watcher)) {

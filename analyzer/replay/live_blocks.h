@@ -34,6 +34,13 @@ class LiveBlocks {
   // snapshot.
   void apply(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher);
 
+  // Loads into the cache what apply() needs first. Call it some events before.
+  void expect(const trace::Event& event) const {
+    if (event.type == format::EventType::birth || event.type == format::EventType::death)
+      tables_[table_of(event.kind)].expect(static_cast<MemoryId>(event.flags >> format::kMemoryShift),
+                                           event.as<format::BlockExtent>().address);
+  }
+
   const Level& level(MemoryId memory) const { return levels_[memory]; }
   std::uint64_t unknown_deaths() const { return unknown_deaths_; }
 
@@ -69,11 +76,14 @@ class LiveBlocks {
       return memory != other.memory ? memory < other.memory : address < other.address;
     }
   };
-  static TableIndex table_of(format::Kind kind);
+  static TableIndex table_of(format::Kind kind) {
+    return kind == format::Kind::none ? inside : kind == format::Kind::registered ? registered : allocated;
+  }
   template <class Listed>
   Block listed(const trace::Event& event, const PhasePosition& place) const;
 
   void birth(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher);
+  bool plain_birth(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher);
   void map(Block block, const trace::Event& event, BlockWatcher& watcher);
   void lift(const trace::Event& event, BlockWatcher& watcher);
   void put_down(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher);

@@ -191,9 +191,7 @@ void Phases::pop(Stack& stack, bool skipped, PhaseWatcher& watcher) {
   watcher.ended(frame.occurrence, skipped);
 }
 
-bool Phases::follow_collection(const trace::Event& event, PhaseWatcher& watcher) {
-  const bool collects = event.type == EventType::death && (event.flags & format::kCollected) != 0;
-  if (!collects && (collecting_.empty() || event.type == EventType::counters)) return false;
+bool Phases::change_collection(const trace::Event& event, bool collects, PhaseWatcher& watcher) {
   if (collecting_.contains(event.thread) == collects) return false;
   if (collects) {
     OpenOccurrence frame;

@@ -40,7 +40,11 @@ class Phases {
   // If a thread frees a block in a collection of Python's garbage (format::kCollected), begins a phase `gc` on
   // it. The phase ends at the next event of this thread. The recorder does not mark collections: most free no
   // recorded block, and cost nothing. Returns true if a phase began or ended.
-  bool follow_collection(const trace::Event& event, PhaseWatcher& watcher);
+  bool follow_collection(const trace::Event& event, PhaseWatcher& watcher) {
+    const bool collects = event.type == format::EventType::death && (event.flags & format::kCollected) != 0;
+    if (!collects && (collecting_.empty() || event.type == format::EventType::counters)) return false;
+    return change_collection(event, collects, watcher);
+  }
   // Ends the phases that are open at the end of a trace.
   void close(PhaseWatcher& watcher);
 
@@ -79,6 +83,7 @@ class Phases {
   };
 
   NameId name(format::TextId text);
+  bool change_collection(const trace::Event& event, bool collects, PhaseWatcher& watcher);
   void begin(const trace::Event& event, PhaseWatcher& watcher);
   void restart(const trace::Event& event);
   void reopen(const trace::Event& event, PhaseWatcher& watcher);

@@ -53,6 +53,8 @@ class Observers : public Observer {
 
 namespace {
 
+constexpr std::size_t kExpected = 8; // events ahead whose cells are loaded into the cache
+
 // The last known positions of threads. Only marks of phases and steps change a position, and most events are
 // not marks.
 class ThreadPlaces {
@@ -128,7 +130,10 @@ trace::OrderCounts Replay::run(Observer& observer, trace::Trace::Places* places,
   Steps steps(ledger_, phases_, observer);
   const trace::OrderCounts counts = trace_.pass(
       [&](std::span<const trace::Event> events) {
-        for (const trace::Event& event : events) steps.take(event);
+        for (std::size_t i = 0; i < events.size(); ++i) {
+          if (i + kExpected < events.size()) ledger_.expect(events[i + kExpected]);
+          steps.take(events[i]);
+        }
         return true;
       },
       places);

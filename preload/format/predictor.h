@@ -44,6 +44,10 @@ class WholeTables : public ModelSizes {
   void set_birth(std::size_t place, const Birth& birth) { recent_[place] = birth; }
   std::uint16_t number(std::size_t hash) const { return births_by_address_[hash]; }
   void set_number(std::size_t hash, std::uint16_t number) { births_by_address_[hash] = number; }
+  void expect(std::size_t) const {} // the writer looks for the block of a death first
+  static void copy_words(std::uint64_t* to, const std::uint64_t* from) {
+    std::memcpy(to, from, kWords * sizeof *to);
+  }
 
  private:
   Guess guesses_[kContexts] = {};
@@ -103,22 +107,29 @@ class BasicModel : public ModelSizes {
 
   // Learns a record that was coded. `distance` is the coded distance of a death.
   void learn(const RingRecord& record, std::uint16_t distance) {
-    Guess& guess = tables_.guess(slot_);
-    guess = {{}, epoch_, record.flags, distance, record.type, record.kind};
-    std::memcpy(guess.word, record.payload.word, sizeof guess.word);
-    last_[record.type] = guess;
+    set_guess(tables_.guess(slot_), record, distance);
+    set_guess(last_[record.type], record, distance);
     const auto type = static_cast<EventType>(record.type);
-    if (type == EventType::stack) frames_[record.flags & kPythonFrame] = guess;
+    if (type == EventType::stack) set_guess(frames_[record.flags & kPythonFrame], record, distance);
     if (type == EventType::birth) remember(record, record.payload.word[0], record.payload.word[1]);
     if (type == EventType::move) remember(record, record.payload.word[1], record.payload.word[2]);
     context_[0] = context_[1];
     context_[1] = trait(record);
     slot_ = slot();
+    tables_.expect(slot_);
     stamp = record.stamp;
     fresh_ = false;
   }
 
  private:
+  void set_guess(Guess& guess, const RingRecord& record, std::uint16_t distance) const {
+    Tables::copy_words(guess.word, record.payload.word);
+    guess.epoch = epoch_;
+    guess.flags = record.flags;
+    guess.distance = distance;
+    guess.type = record.type;
+    guess.kind = record.kind;
+  }
   Guess last_of(const Guess& guess) const {
     if (guess.epoch == epoch_) return guess;
     return Guess{};

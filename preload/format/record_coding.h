@@ -55,18 +55,19 @@ void each_word(const Payload& payload, const ModelSizes::Guess& base, Code code)
   for (std::size_t i = 0; i < kWords; ++i) code(i, payload.word[i], base.word[i]);
 }
 // Calls `read(i, word)` for each word of the base that `mask` names, until a call fails. Returns false if a
-// call failed.
+// call failed. Unrolled and inlined, so that the words of a base in registers stay there: if each was stored
+// alone, the copy of all would wait for these stores.
 template <class Read>
-bool read_words(unsigned mask, ModelSizes::Guess& base, Read read) {
-  for (unsigned left = mask & ((1u << kWords) - 1); left != 0; left &= left - 1) {
-    const auto i = static_cast<std::size_t>(__builtin_ctz(left));
-    if (!read(i, base.word[i])) return false;
-  }
+[[gnu::always_inline]] inline bool read_words(unsigned mask, ModelSizes::Guess& base, Read read) {
+#pragma GCC unroll 6
+  for (std::size_t i = 0; i < kWords; ++i)
+    if ((mask >> i & 1) != 0 && !read(i, base.word[i])) return false;
   return true;
 }
 // Sets the payload to the words of a base after all named words were read into it.
-inline void take_words(Payload& payload, const ModelSizes::Guess& base) {
-  std::memcpy(payload.word, base.word, sizeof payload.word);
+template <class Tables = WholeTables>
+void take_words(Payload& payload, const ModelSizes::Guess& base) {
+  Tables::copy_words(payload.word, base.word);
 }
 
 constexpr std::uint64_t rotated(std::uint64_t address) {

@@ -18,7 +18,7 @@ constexpr double kPart = 0.05;
 
 // Levels that rise and fall at random, now and then by much, with a block at each rise.
 struct RandomLevels {
-  explicit RandomLevels(std::uint32_t seed) : random(seed) {}
+  explicit RandomLevels(std::uint32_t seed) : random(seed), blocks(seed) {}
 
   std::int64_t next() {
     const std::int64_t large = random() % 8 == 0 ? 40 : 1;
@@ -27,7 +27,7 @@ struct RandomLevels {
     return level += change;
   }
 
-  std::mt19937 random;
+  std::mt19937 random, blocks;
   std::int64_t level = 500;
   std::int64_t change = 0;
 };
@@ -54,12 +54,17 @@ TEST(PeakHistory, HasThePeaksOfALargerDepth) {
     for (trace::Ordinal at = 1; at <= 400; ++at) {
       const std::int64_t level = levels.next();
       const PhasePosition place{static_cast<PathId>(at % 3), static_cast<Step>(at / 100)};
-      const format::StackId stack{static_cast<std::uint32_t>(1 + at % 7)};
-      const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(levels.change, 0));
-      history.born(bytes, stack);
+      // Some blocks are gone at once, so their sizes do not follow from the level.
+      std::vector<std::uint64_t> made(levels.blocks() % 3);
+      for (std::uint64_t& bytes : made) bytes = levels.blocks() % static_cast<std::uint64_t>(highest);
+      made.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(levels.change, 0)));
+      const auto stack_of = [at](std::size_t i) {
+        return format::StackId{static_cast<std::uint32_t>(1 + (at + i) % 7)};
+      };
+      for (std::size_t i = 0; i < made.size(); ++i) history.born(made[i], stack_of(i));
       history.reached(level, at, place);
       for (PeakTracker& tracker : trackers) {
-        tracker.born(bytes, stack);
+        for (std::size_t i = 0; i < made.size(); ++i) tracker.born(made[i], stack_of(i));
         tracker.reached(level, at, place.path, place.step);
       }
     }

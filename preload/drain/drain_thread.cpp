@@ -36,7 +36,7 @@ constinit char* memory = nullptr;  // the stack, and the stand-in for TLS
 
 // Sleeps until a pass is wanted that was not `heard`, or for `pause` ns. Peaks of RSS are shorter than that, so
 // RSS is read in between, without a drain pass. When each rise of `live` made a pass, an import made 230 passes
-// instead of 60.
+// instead of 50.
 void sleep_until_wanted(std::uint32_t heard, std::uint64_t pause) {
   const std::uint64_t until = os::monotonic_ns() + pause;
   for (std::uint64_t now; (now = os::monotonic_ns()) < until;) {

@@ -23,11 +23,12 @@ constinit std::int64_t ledger_brink = 0;
 namespace {
 
 // The limits of the pauses of all threads together: kFirstNs for the first peak, a share of the time, and a
-// share of the time in which memory climbs. While it climbs from 80 MiB to the size of the model, falcon_adamw
-// takes 100 ms.
+// share of the first ten seconds. In these seconds, memory climbs from 80 MiB to the size of the model:
+// falcon_adamw takes 100 ms there.
 constexpr std::uint64_t kFirstNs = 5'000'000;
 constexpr std::uint64_t kShare = 1000;
-constexpr std::uint64_t kClimbShare = 50;
+constexpr std::uint64_t kEarlyShare = 50;
+constexpr std::uint64_t kEarlyNs = 10'000'000'000;
 constexpr std::uint64_t kUntilTakingNs = 20'000'000; // a background thread that writes to disk comes too late
 // Between two looks at RSS, which take up to 30 us each. If `live` was as high at a look before, the step
 // repeats. Its looks each 2 ms took 0.5 % of the CPU of small steps.
@@ -45,7 +46,6 @@ constexpr std::int64_t kRise = 256;
 constinit bool unsafe = false; // true in the child of a raw clone
 constinit std::uint64_t began = 0;
 constinit std::uint64_t stood = 0;
-constinit std::uint64_t climbed = 0; // the time in which memory climbed
 constinit bool standing = false;
 constinit std::uint64_t called = 0;
 constinit std::uint64_t looked = 0;
@@ -80,7 +80,7 @@ bool may_be_asked() {
 std::uint64_t most_at(std::uint64_t time) {
   const std::uint64_t start = __atomic_load_n(&began, __ATOMIC_RELAXED);
   const std::uint64_t since = start == 0 ? 0 : time - start;
-  return kFirstNs + since / kShare + __atomic_load_n(&climbed, __ATOMIC_RELAXED) / kClimbShare;
+  return kFirstNs + since / kShare + (since < kEarlyNs ? since : kEarlyNs) / kEarlyShare;
 }
 
 // True if the pauses so far allow another one. One eighth of the limit is reserved for falls. When it was one
@@ -239,10 +239,6 @@ void ledger_is_complete(std::uint64_t cost) {
   __atomic_store_n(&last_cost, cost, __ATOMIC_RELAXED);
 }
 
-void memory_climbed_for(std::uint64_t ns) {
-  __atomic_store_n(&climbed, ns, __ATOMIC_RELAXED);
-}
-
 // When threads paused at each rise of 1 part in 128, the limit of the pauses was used up early. The peaks of
 // the later steps were then missed by 1.5 to 4.5 %.
 std::uint64_t part_of_new_peak(std::uint64_t time) {
@@ -259,7 +255,7 @@ void forget_ledger_moments(bool raw) {
   if (raw) unsafe = true;
   ledger_call = number(Call::none);
   ledger_brink = 0;
-  began = stood = climbed = called = looked = highest = taken = last_cost = 0;
+  began = stood = called = looked = highest = taken = last_cost = 0;
   lowest = highest_live = 0;
   standing = false;
   answer = {};

@@ -223,7 +223,6 @@ void ledger_turn() {
   }
   // The first ledger of a forked child shows what it inherited.
   calling = (first && inherited_is_noted()) || is_due(now);
-  memory_climbed_for(climb().time());
   if (calling) call_for_ledger();
 }
 

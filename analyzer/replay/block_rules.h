@@ -29,6 +29,7 @@ void describe(Block& block, const Fields& fields) {
 // a copy of a block that was just set waits for its stores.
 template <class Fields>
 void set_block(Block& block, const trace::Event& event, const PhasePosition& place) {
+  static_assert(sizeof(Block) == 96, "a new field keeps the value of a dead block until it is set here");
   const bool sampled = (event.flags & format::kSampled) != 0;
   describe(block, event.as<Fields>());
   block.kind = event.kind;

@@ -19,6 +19,15 @@ namespace {
 
 ON_START_PAGE constinit int process = 0; // the pid at the last call that was allowed
 
+// Returns the id of the calling thread that glibc keeps in the thread's descriptor, at this place since 2.4. A
+// child of vfork has the descriptor of its parent, and so the parent's id. In another libc it is some other
+// word. It answers if the kernel does not: Docker's filter refuses kcmp, and gVisor does not have it.
+int kept_thread_id() {
+  int id;
+  asm("movl %%fs:0x2d0, %0" : "=r"(id));
+  return id;
+}
+
 } // namespace
 
 std::uint32_t user() {
@@ -44,14 +53,15 @@ int process_id() {
   if (id > 0) __atomic_store_n(&process, static_cast<int>(id), __ATOMIC_RELAXED);
   return id > 0 ? static_cast<int>(id) : __atomic_load_n(&process, __ATOMIC_RELAXED);
 }
-int known_process_id() {
-  return __atomic_load_n(&process, __ATOMIC_RELAXED);
-}
 int parent_id() {
   return static_cast<int>(call(SYS_getppid));
 }
-bool may_share_memory_of_parent() {
-  return call(SYS_kcmp, process_id(), parent_id(), KCMP_VM) <= 0;
+bool shares_memory_of_parent() {
+  const int own = process_id();
+  const int kept = kept_thread_id();
+  if (kept == own) return false;
+  const long answer = call(SYS_kcmp, own, parent_id(), KCMP_VM);
+  return answer == 0 || (answer < 0 && kept == parent_id());
 }
 int thread_id() {
   return static_cast<int>(call(SYS_gettid));

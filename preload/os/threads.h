@@ -11,11 +11,9 @@ std::uint32_t user();                            // the effective user id
 std::uint64_t resource_limit(int resource);      // RLIMIT_*; all ones: no limit, or not known
 bool host_name(char* out, std::size_t capacity); // truncated if it is longer
 int process_id();
-int known_process_id(); // the result of the last process_id(), without a system call; 0: there is none
 int parent_id();
-// True if this process runs in the memory of its parent, as a child of vfork does. True also if the kernel does
-// not answer: Docker's filter refuses the call, and gVisor does not have it.
-bool may_share_memory_of_parent();
+// True if this process runs in the memory of its parent, as a child of vfork does.
+bool shares_memory_of_parent();
 int thread_id();
 // Returns how often the calling thread gave up the CPU to wait for something.
 std::uint64_t voluntary_switches();

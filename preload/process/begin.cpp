@@ -59,9 +59,8 @@ constinit Parent parent{};
 constinit Path executable{};
 using Start = void (*)();
 ON_START_PAGE constinit bool program_is_known = false;
-ON_START_PAGE constinit int waiting_process = 0; // the pid in the constructor
-ON_START_PAGE constinit Start start = nullptr;   // starts the recorder
-constinit Line<512> malloc_object{};             // empty: malloc's blocks pass our hooks
+ON_START_PAGE constinit Start start = nullptr; // starts the recorder
+constinit Line<512> malloc_object{};           // empty: malloc's blocks pass our hooks
 
 void note_ring_place() {
   if (!rings_are_elsewhere()) return;
@@ -156,14 +155,11 @@ void start_life(bool may_unwind) {
 
 void wait_for_first_event(void (*to_start)()) {
   start = to_start;
-  waiting_process = os::known_process_id(); // a process that founded a job has asked for its own
-  if (waiting_process == 0) waiting_process = os::process_id();
   enter(State::waiting);
 }
 
 bool event_is_of_vfork_child() {
-  if (os::process_id() == waiting_process || waiting_process == 0) return false;
-  if (!os::may_share_memory_of_parent()) return false;
+  if (!os::shares_memory_of_parent()) return false;
   enter(State::waiting);
   return true;
 }

@@ -21,7 +21,7 @@ inline bool start_needs_loader() {
 
 // True if a child of vfork had the first event. It would start the recorder of its parent, and take the
 // parent's files for its own. The recorder then waits again, for an event of the parent. If the kernel does not
-// tell, each child that ran no fork handlers counts as one.
+// tell, each child of the first thread that ran no fork handlers counts as one.
 bool event_is_of_vfork_child();
 
 // From now on, the first event of the process calls `start`, which calls start_life(). The constructor calls

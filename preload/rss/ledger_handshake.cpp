@@ -8,8 +8,6 @@
 #include "preload/os/clocks.h"
 #include "preload/os/threads.h"
 #include "preload/record/live_levels.h"
-#include "preload/ring/ring_file.h"
-#include "preload/rss/peak_worth.h"
 #include "preload/state/doorbell.h"
 #include "preload/state/pauses.h"
 #include "preload/state/recorder_state.h"
@@ -37,6 +35,10 @@ constexpr std::uint64_t kSteadyBetweenNs = 40'000'000;
 constexpr std::uint64_t kPatienceNs = 400'000'000; // at a peak, which may end
 constexpr std::uint64_t kLongPatienceNs = 500'000'000;
 constexpr std::uint64_t kLostNs = 1'000'000'000; // a handler's jump took the thread out of its query
+// RSS is a new peak if it is 1 part higher than the highest. If the last ledger was more recent, the part is
+// larger.
+constexpr std::uint64_t kNewMost = 16;
+constexpr std::uint64_t kNewLeast = 192;
 // A peak ends if 1 part in kFall of `live` dies. It also ends if 1 part in kRise came since the last look and
 // its first block dies. glibc returns 100 MiB at the free of a much smaller block, if the memory below the top
 // was free already.
@@ -90,6 +92,15 @@ bool may_stand(std::uint64_t time, Call why) {
   return __atomic_load_n(&stood, __ATOMIC_RELAXED) < (why == Call::wanted ? most / 8 * 7 : most);
 }
 
+// Returns the part by which a new peak must be higher: the time since the last ledger, in units of its cost. A
+// climb has many peaks, and only the last one counts. When threads paused at each rise of 1 part in 128, the
+// limit was used up early. The peaks of the later steps were then missed by 1.5 to 4.5 %.
+std::uint64_t new_part(std::uint64_t time) {
+  const std::uint64_t since = time - __atomic_load_n(&taken, __ATOMIC_RELAXED);
+  const std::uint64_t part = since / (__atomic_load_n(&last_cost, __ATOMIC_RELAXED) + 1);
+  return part < kNewMost ? kNewMost : part > kNewLeast ? kNewLeast : part;
+}
+
 void wait_while(Call what, std::uint64_t until) {
   for (std::uint64_t time; now() == what && (time = os::monotonic_ns()) < until;)
     os::futex_wait(&ledger_call, number(what), until - time);
@@ -140,7 +151,7 @@ bool is_new_peak(std::uint64_t time) {
   if (rises) __atomic_store_n(&highest_live, level, __ATOMIC_RELAXED);
   __atomic_store_n(&looked, time, __ATOMIC_RELAXED);
   const std::uint64_t last = __atomic_load_n(&highest, __ATOMIC_RELAXED);
-  return resident_now() > last + last / part_of_new_peak(time);
+  return resident_now() > last + last / new_part(time);
 }
 
 } // namespace
@@ -233,18 +244,6 @@ void ledger_was_taken(std::uint64_t resident, std::int64_t most_live, std::uint6
   __atomic_store_n(&ledger_brink, most_live - most_live / 8, __ATOMIC_RELAXED);
   __atomic_store_n(&ledger_call, number(Call::none), __ATOMIC_RELEASE);
   os::futex_wake(&ledger_call);
-}
-
-void ledger_is_complete(std::uint64_t cost) {
-  __atomic_store_n(&last_cost, cost, __ATOMIC_RELAXED);
-}
-
-// When threads paused at each rise of 1 part in 128, the limit of the pauses was used up early. The peaks of
-// the later steps were then missed by 1.5 to 4.5 %.
-std::uint64_t part_of_new_peak(std::uint64_t time) {
-  const format::RingFileHeader* const header = ring_header();
-  return peak_part(time - __atomic_load_n(&taken, __ATOMIC_RELAXED),
-                   __atomic_load_n(&last_cost, __ATOMIC_RELAXED), header != nullptr && header->near != 0);
 }
 
 std::uint64_t stood_so_far() {

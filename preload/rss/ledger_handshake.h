@@ -72,10 +72,6 @@ const AllocatorAnswer& last_answer();
 // Ends the pause of the thread. `resident`: RSS of the ledger; 0: there is none. `most_live`: the highest
 // `live`. `cost`: the CPU time for which the thread was paused.
 void ledger_was_taken(std::uint64_t resident, std::int64_t most_live, std::uint64_t cost);
-// The ledger has all its rows. `cost`: its CPU time.
-void ledger_is_complete(std::uint64_t cost);
-// Returns the part by which a peak at `time` has to be higher than the highest ledger (rss/peak_worth.h).
-std::uint64_t part_of_new_peak(std::uint64_t time);
 // Returns how long threads of the program were paused so far, in ns. It counts the CPU time of the ledgers, not
 // delays by other processes.
 std::uint64_t stood_so_far();

@@ -18,22 +18,19 @@ namespace memtrace::record {
 namespace {
 
 constexpr std::uint64_t kLookNs = 10'000'000;
-// While memory does not climb. A look takes 30 us: each 10 ms, looks took 0.7 % of the CPU of small steps.
+// While the program's steps repeat. A look takes 30 us: each 10 ms, looks took 0.7 % of the CPU of small steps.
 constexpr std::uint64_t kSteadyLookNs = 50'000'000;
+constexpr std::uint64_t kSteadyNs =
+    1'000'000'000;                                // steps repeat if `live` was not higher than ever for so long
 constexpr std::uint64_t kFarLookNs = 200'000'000; // far from the highest `live`: pages of files also raise RSS
 constexpr std::uint64_t kWaitNs = 10'000'000;     // for an answer, which wakes the background thread
 constexpr std::uint64_t kSeldomNs = 4'000'000'000;
-// 1 part of the time for ledgers that no peak needs, apart from the others. Findings about the second half of a
-// run need three of them there: with a share of 4000, a run of 32 s beside a busy process had two.
-constexpr std::uint64_t kSeldomShare = 1000;
-// After a ledger that is not sound, while RSS is unchanged. Doubles with each further one, up to kSeldomNs.
-constexpr std::uint64_t kAgainNs = 250'000'000;
-// While memory does not climb, each step brings `live` near its highest again, which needs no look.
-constexpr std::uint64_t kWatchAgainNs = 500'000'000;
-// The CPU time that ledgers may use: a share of the time, and a share of the time in which memory climbs, in
-// which peaks come one after the other. The less of it is left, the higher above the last one a peak has to be.
+constexpr std::uint64_t kAgainNs = 250'000'000; // after a ledger that is not sound, while RSS is unchanged
+// The CPU time that ledgers may use: a share of the time, and a share of the first ten seconds, in which peaks
+// come one after the other. The less of it is left, the higher above the last one a peak has to be.
 constexpr std::uint64_t kShare = 1000;
-constexpr std::uint64_t kClimbShare = 50;
+constexpr std::uint64_t kEarlyShare = 50;
+constexpr std::uint64_t kEarlyNs = 10'000'000'000;
 constexpr std::uint64_t kNew = 256; // 1 part more than the highest is a new peak
 constexpr std::uint64_t kFar = 2;
 constexpr std::uint64_t kTurnNs = 2'000'000;       // of CPU in one turn, for rings and samples wait
@@ -44,18 +41,16 @@ constexpr std::uint64_t kTurnShare = 100;          // 1 part of the time for tur
 constexpr std::uint64_t kPaused = 512; // at most 1 part more than at the last look: RSS does not climb
 
 constinit std::int64_t highest_live = 0;
-constinit bool watches_near = false;       // for a `live` near the highest
-constinit std::uint64_t watched = 0;       // when it began to
+constinit std::int64_t risen_to = 0;       // the highest `live` that was clearly higher than any before
+constinit std::uint64_t rose = 0;          // time of the first look at it
 constinit std::uint64_t highest_taken = 0; // highest RSS of a ledger
 constinit bool again = false;              // the highest ledger is not sound
-constinit std::uint64_t again_pause = kAgainNs;
 constinit std::uint64_t last_look = 0;     // RSS at the last look
 constinit std::uint64_t looked = 0;        // time of the last look
 constinit std::uint64_t resident_read = 0; // time of last_look
 constinit std::uint64_t began = 0;
 constinit std::uint64_t taken = 0; // time of the last ledger
-constinit std::uint64_t spent = 0; // on ledgers that a peak needs
-constinit bool seldom = false;     // no peak needs the ledger that is called for or being taken
+constinit std::uint64_t spent = 0;
 constinit bool calling = false;
 constinit bool last_asked = false;
 constinit Residents residents{};
@@ -67,38 +62,24 @@ constinit bool stage_given = false;    // the allocator's answer
 constinit std::uint64_t cost = 0;      // of this ledger so far
 constinit std::uint64_t next_turn = 0; // the time of the next turn at the earliest
 
-std::int64_t near_level() {
-  return highest_live - highest_live / 8;
+std::int64_t next_rise() {
+  return risen_to + risen_to / static_cast<std::int64_t>(kNew);
 }
 
-bool near_highest(std::uint64_t now) {
-  const std::int64_t level = host_level();
-  if (level > highest_live) highest_live = level;
-  look_at_climb(now, last_look);
-  return level >= near_level();
+bool near_highest() {
+  const std::int64_t now = host_level();
+  if (now > highest_live) highest_live = now;
+  if (now > next_rise()) {
+    risen_to = now;
+    rose = os::monotonic_ns();
+  }
+  look_at_climb(os::monotonic_ns(), last_look);
+  return now >= highest_live - highest_live / 8;
 }
 
 // Returns the time between two looks at RSS near the highest `live`, in ns.
 std::uint64_t near_pause(std::uint64_t now) {
-  return climb().climbs(now) ? kLookNs : kSteadyLookNs;
-}
-
-// Watches for the `live` at which the next look is due, if that is before the pause is over.
-void watch(std::uint64_t now, bool near) {
-  const bool climbs = climb().climbs(now);
-  if (near || watches_near) {
-    watches_near = !near;
-  } else if (climbs || now - watched >= kWatchAgainNs) {
-    watches_near = true;
-    watched = now;
-  }
-  if (watches_near) {
-    watch_level(near_level());
-  } else if (climbs) {
-    watch_no_level(); // the look after the pause comes soon enough
-  } else {
-    watch_level(static_cast<std::int64_t>(climb().next_live()));
-  }
+  return now - rose < kSteadyNs ? kLookNs : kSteadyLookNs;
 }
 
 bool is_at_clear_peak() {
@@ -106,11 +87,7 @@ bool is_at_clear_peak() {
 }
 
 std::uint64_t allowed(std::uint64_t time) {
-  return time / kShare + climb().time() / kClimbShare;
-}
-
-std::uint64_t seldom_pause() {
-  return cost * kSeldomShare > kSeldomNs ? cost * kSeldomShare : kSeldomNs;
+  return time / kShare + (time < kEarlyNs ? time : kEarlyNs) / kEarlyShare;
 }
 
 // Returns false if the kernel's highest RSS shows that RSS is no new peak by 1 part. Such looks are cheap. They
@@ -122,18 +99,16 @@ bool may_be_peak(std::uint64_t now, std::uint64_t part) {
 
 bool is_due(std::uint64_t now) {
   const std::uint64_t most = allowed(now - began);
-  seldom = now - taken >= seldom_pause();
-  if (seldom) return true;
-  if (now - looked < (near_highest(now) ? near_pause(now) / 2 : kFarLookNs)) return false;
+  if (spent <= most / 2 && now - taken >= kSeldomNs) return true;
+  if (now - looked < (near_highest() ? near_pause(now) / 2 : kFarLookNs)) return false;
   looked = now;
-  const std::uint64_t affordable = spent <= most / 2 ? kNew : spent <= most / 4 * 3 ? kNew / 4 : kNew / 8;
-  const std::uint64_t worth = part_of_new_peak(now), part = worth < affordable ? worth : affordable;
+  const std::uint64_t part = spent <= most / 2 ? kNew : spent <= most / 4 * 3 ? kNew / 4 : kNew / 8;
   if (!may_be_peak(now, part)) return false;
   const std::uint64_t before = last_look;
   last_look = resident_now();
   resident_read = now;
   if (last_look > highest_taken + highest_taken / kFar) return true;
-  if (again && spent <= most && now - taken >= again_pause)
+  if (again && spent <= most && now - taken >= kAgainNs)
     return last_look >= highest_taken - highest_taken / kNew;
   return spent <= most && last_look > highest_taken + highest_taken / part &&
          last_look <= before + before / kPaused;
@@ -145,11 +120,7 @@ void write_it() {
   if (!write_ledger(residents, stage_flags)) return;
   const bool sound = format::is_sound({residents.total, residents.allocator_asked, residents.drift});
   const bool as_high = residents.total >= highest_taken - highest_taken / kNew;
-  if (as_high) {
-    const bool repeats = again && residents.total <= highest_taken + highest_taken / kNew;
-    again = !sound && stage_given;
-    again_pause = !repeats ? kAgainNs : again_pause < kSeldomNs / 2 ? 2 * again_pause : kSeldomNs;
-  }
+  if (as_high) again = !sound && stage_given;
   if (residents.total > highest_taken) highest_taken = residents.total;
 }
 
@@ -170,10 +141,9 @@ void go_on(const Turn& turn) {
   cost += took;
   if (all) {
     stage = LedgerStage::none;
-    ledger_is_complete(cost);
     write_it();
   }
-  if (!seldom) spent += os::thread_cpu_ns() - before;
+  spent += os::thread_cpu_ns() - before;
   taken = os::monotonic_ns();
   next_turn = spent <= allowed(taken - began) ? 0 : taken + took * kTurnShare;
 }
@@ -204,10 +174,9 @@ std::uint64_t ledger_pause() {
     return now < next_turn ? next_turn - now : 0;
   }
   if (calling) return kWaitNs;
-  const std::uint64_t now = os::monotonic_ns();
-  const bool near = near_highest(now);
-  watch(now, near);
-  return near ? near_pause(now) : kSeldomNs;
+  const bool near = near_highest();
+  watch_level(near ? next_rise() : highest_live - highest_live / 8);
+  return near ? near_pause(os::monotonic_ns()) : kSeldomNs;
 }
 
 void ledger_turn() {
@@ -251,13 +220,10 @@ void leave_ledger() {
 }
 
 void forget_ledgers() {
-  highest_live = 0;
-  watches_near = false;
-  watched = 0;
+  highest_live = risen_to = 0;
+  rose = 0;
   highest_taken = last_look = looked = resident_read = began = taken = spent = 0;
-  calling = last_asked = again = seldom = false;
-  again_pause = kAgainNs;
-  cost = 0;
+  calling = last_asked = again = false;
   stage = LedgerStage::none;
   next_turn = 0;
   watch_no_level();

@@ -6,7 +6,7 @@
 
 namespace memtrace::record {
 
-// Ledgers and looks at blocks may cost more while memory climbs. A process that repeats its steps has no new
+// Looks at blocks may cost more while memory climbs. A process that repeats its steps has no new
 // peaks, however young it is.
 class ClimbingTime {
  public:
@@ -25,8 +25,6 @@ class ClimbingTime {
   // Returns the time until the last look, in ns: kMostNs at most.
   std::uint64_t time() const { return time_; }
   bool climbs(std::uint64_t now) const { return now - rose_ < kSteadyNs; }
-  // Returns the `live` above which there is a new peak.
-  std::uint64_t next_live() const { return live_ + live_ / kNewPeak; }
 
  private:
   static bool rises(std::uint64_t& highest, std::uint64_t value) {

@@ -9,8 +9,8 @@ import harness
 COUNT = 50
 # They come with a system call, wake the background thread, or answer its call for a ledger. Their number depends on the
 # time, and single steps make a program a thousand times slower.
-TIMED = ("os::Passage::", "os::opened(", "os::closed(", "record::wake_drain(", "record::count_pause(",
-         "record::flows_since_fork(", "::stand(", "record::stand_before_fall(")
+TIMED = ("os::Passage::", "os::opened(", "os::closed(", "record::wake_drain(", "record::wake_for_look(",
+         "record::count_pause(", "record::flows_since_fork(", "::stand(", "record::stand_before_fall(")
 
 
 def functions():

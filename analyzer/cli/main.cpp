@@ -39,6 +39,7 @@ struct Start {
   int operator()(const memtrace::cli::PackArguments& arguments) const { return pack_command(arguments); }
   int operator()(const memtrace::cli::RunArguments& arguments) const { return run_command(arguments); }
   int operator()(const memtrace::cli::EnvArguments& arguments) const { return env_command(arguments); }
+  int operator()(const memtrace::cli::ArmArguments& arguments) const { return arm_command(arguments); }
   int operator()(const memtrace::cli::JupyterArguments& arguments) const { return jupyter_command(arguments); }
   int operator()(const memtrace::cli::McpArguments& arguments) const { return mcp_command(arguments); }
   int operator()(const memtrace::cli::DoctorArguments& arguments) const { return doctor_command(arguments); }

@@ -78,6 +78,8 @@ ProcessEnd read_end(const trace::Trace& trace, std::optional<bool> packed) {
         return aborted(facts);
       case format::EndHow::exec:
         return told("exec", 0);
+      case format::EndHow::stopped:
+        return told("stopped", 0);
       default:
         return told("unknown", facts.end->code);
     }
@@ -102,6 +104,7 @@ std::string ended(const ProcessEnd& end) {
   if (end.how == "signal") return fmt::format("ended by signal {} ({})", end.code, signal_name(end.code));
   if (end.how == "exec") return "became another program (exec)";
   if (end.how == "running") return "still running";
+  if (end.how == "stopped") return "recorded for the steps that were asked for";
   if (end.code == SIGKILL) return "killed, cause unknown";
   return "no record of its end (killed?)";
 }

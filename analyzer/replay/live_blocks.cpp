@@ -16,12 +16,18 @@ LiveBlocks::LiveBlocks(const trace::Definitions& definitions, const trace::Facts
     : definitions_(definitions),
       levels_(256),
       inherited_(256),
-      inherits_(facts.fork.has_value()),
+      inherits_(facts.fork.has_value() || facts.before.has_value()),
       lost_births_(facts.lost_blocks.births),
       lost_deaths_(facts.lost_blocks.deaths) {
-  if (!inherits_) return;
-  inherited_[0] = {static_cast<std::int64_t>(facts.fork->live), static_cast<std::int64_t>(facts.fork->tensor)};
-  levels_[0] = inherited_[0];
+  if (facts.fork)
+    inherited_[0] = {static_cast<std::int64_t>(facts.fork->live), static_cast<std::int64_t>(facts.fork->tensor)};
+  if (facts.before) {
+    inherited_[0].live += static_cast<std::int64_t>(facts.before->live);
+    inherited_[0].tensor += static_cast<std::int64_t>(facts.before->tensor);
+    for (const auto& [memory, bytes] : facts.before->devices)
+      inherited_[memory].live = static_cast<std::int64_t>(bytes);
+  }
+  levels_ = inherited_;
 }
 
 void LiveBlocks::apply(const trace::Event& event, const PhasePosition& place, BlockWatcher& watcher) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <sstream>
+#include <string_view>
 
 #include "preload/format/event_fields.h"
 
@@ -30,6 +32,20 @@ void take_noted_rank(Facts& facts) {
   if (!rank || !world || *rank >= *world || *world == 1) return;
   facts.rank = *rank;
   facts.world_size = *world;
+}
+
+// Takes the notes "before.device=N BYTES".
+void take_devices_before(Facts& facts) {
+  constexpr std::string_view kKey = "before.device=";
+  for (const std::string& text : facts.notes) {
+    if (!text.starts_with(kKey)) continue;
+    std::istringstream words(text.substr(kKey.size()));
+    std::uint32_t device = 0;
+    std::uint64_t bytes = 0;
+    if (!(words >> device >> bytes) || device >= 16) continue;
+    if (!facts.before) facts.before.emplace();
+    facts.before->devices[device + 1] = bytes;
+  }
 }
 
 } // namespace
@@ -156,7 +172,12 @@ Facts Survey::finish(const Definitions& definitions, format::Stamp last_stamp) &
   job(facts, definitions);
   if (const LatestRecord& fork = said(EventType::fork); fork.is) {
     const auto from = fork.record.as<format::ForkEvent>();
-    facts.fork = ForkedFrom{from.parent_pid, from.live, from.tensor};
+    // An armed process names itself: it has what it held before from no parent.
+    if (from.parent_pid == facts.pid) {
+      facts.before = HeldBefore{from.parent_stamp, from.live, from.tensor, {}};
+    } else {
+      facts.fork = ForkedFrom{from.parent_pid, from.live, from.tensor};
+    }
   }
   ended(facts);
   if (const LatestRecord& exec = said(EventType::exec); exec.is)
@@ -180,6 +201,7 @@ Facts Survey::finish(const Definitions& definitions, format::Stamp last_stamp) &
   std::sort(notes.begin(), notes.end());
   for (const auto& [number, text] : notes) facts.notes.push_back(definitions.text(text));
   take_noted_rank(facts);
+  take_devices_before(facts);
   for (const TextId name : phase_names_) {
     const std::string& text = definitions.text(name);
     facts.step_phases = facts.step_phases || text == "step";

@@ -19,6 +19,14 @@ struct ForkedFrom {
   std::uint64_t tensor = 0;
 };
 
+// What an armed process held when its recording began.
+struct HeldBefore {
+  format::Stamp stamp = 0; // of that time
+  std::uint64_t live = 0; // bytes of the host
+  std::uint64_t tensor = 0;
+  std::map<std::uint32_t, std::uint64_t> devices; // live bytes, by number of the memory
+};
+
 struct Ended {
   format::EndHow how = format::EndHow::unknown;
   std::uint32_t code = 0;
@@ -71,6 +79,7 @@ struct Facts {
   std::string launcher;
 
   std::optional<ForkedFrom> fork;
+  std::optional<HeldBefore> before; // set if the process was armed
   std::optional<Ended> end;
   bool survived_abort = false; // it called abort(), and that thread continued
   bool last_was_exec = false;  // an exec is the last record

@@ -17,6 +17,11 @@ std::string signal_name(std::uint32_t number) {
   return name != nullptr ? std::string("SIG") + name : std::to_string(number);
 }
 
+const char* uncovered_row(const trace::Facts& facts) {
+  if (facts.before) return "before recording, small";
+  return facts.fork ? "inherited, small" : "small blocks";
+}
+
 std::string when(const std::string& phase, replay::Step step) {
   return step == replay::Step::none ? phase : fmt::format("{} {}", phase, static_cast<std::int64_t>(step));
 }

@@ -8,6 +8,8 @@
 
 namespace memtrace::report {
 
+// Returns the name of the row that completes a sum: bytes that were counted, but are of no recorded block.
+const char* uncovered_row(const trace::Facts& facts);
 // Returns "step 3", or the phase alone if `step` is none.
 std::string when(const std::string& phase, replay::Step step);
 // Returns "steps 3 to 1,024".

@@ -13,6 +13,7 @@
 #include "preload/record/stack_capture.h"
 #include "preload/record/thread_entry.h"
 #include "preload/stack/python_collector.h"
+#include "preload/state/arming.h"
 #include "preload/state/doorbell.h"
 #include "preload/state/fork_mark.h"
 #include "preload/state/recorder_state.h"
@@ -83,6 +84,31 @@ bool only_counted(const HookedBlock& block) {
   return settings.counting && block.kind == format::Kind::heap && !is_mapping(block) && block.memory == 0;
 }
 
+// Changes the levels of an armed process, of which nothing else is kept. Returns false if the process is not armed:
+// then the event is recorded.
+template <class Change>
+bool only_levels(Change change) {
+  if (!is_armed()) return false;
+  {
+    const Locked locked(arming_lock);
+    if (!is_armed()) return false;
+    change();
+  }
+  look_at_arming();
+  return true;
+}
+
+// Moves the level by the flows of small blocks since the last record. The first record of the thread after the call
+// carries them, as flows that moved the level before.
+void fold_small_flows() {
+  Thread* const thread = this_thread();
+  if (thread == nullptr) return;
+  const format::SmallTotals flows = unpublished(*thread);
+  level(0, change_of(flows));
+  set_published(*thread, flows);
+  give_folded(*thread, flows);
+}
+
 constexpr std::int64_t kCountingTick = 8 << 20;
 
 // Counts blocks in the counters of their thread, like small blocks, but publishes them less often.
@@ -108,6 +134,7 @@ void count_flows(const Recording& here, const HookedBlock& block, std::uint64_t 
 
 void Recording::born(const HookedBlock& block) const {
   notice_fork();
+  if (only_levels([&block] { update_level_at_birth(block); })) return;
   if (only_counted(block)) return count_flows(*this, block, block.given, 0);
   const CapturedStack captured = capture_stack(true);
   RingRecord record = record_about(block);
@@ -119,6 +146,7 @@ void Recording::born(const HookedBlock& block) const {
 
 void Recording::died(const HookedBlock& block, format::Stamp death) const {
   notice_fork();
+  if (only_levels([&block] { update_level_at_death(block); })) return;
   if (only_counted(block)) return count_flows(*this, block, 0, block.given);
   RingRecord record = record_about(block);
   record.put(format::DeathEvent{block.address, block.given, {}, {}});
@@ -133,6 +161,7 @@ void Recording::died(const HookedBlock& block, format::Stamp death) const {
 void Recording::moved(std::uint64_t from, std::uint64_t given_before, const HookedBlock& to,
                       format::Stamp death) const {
   notice_fork();
+  if (only_levels([&] { update_level_at_move(from, given_before, to); })) return;
   if (only_counted(to)) return count_flows(*this, to, to.given, given_before);
   const format::StackId stack = capture_stack(true).stack;
   RingRecord record = record_about(to);
@@ -150,6 +179,7 @@ void Recording::failed(const HookedBlock& block, const Refusal& why) const {
   constexpr std::uint32_t kMostCold = 64;
   static constinit std::uint32_t kept = 0;
   notice_fork();
+  if (is_armed()) return;
   if (state() == State::buffering && __atomic_fetch_add(&kept, 1u, __ATOMIC_RELAXED) >= kMostCold) return;
   RingRecord record = record_about(block);
   const format::StackId stack = capture_stack(true).stack;
@@ -166,14 +196,17 @@ void Recording::failed(const HookedBlock& block, const Refusal& why) const {
 
 void Recording::tick() const {
   notice_fork();
+  if (only_levels([] { fold_small_flows(); })) return;
   mark(format::CountersEvent{});
 }
 
 void Recording::note(const char* text, std::size_t bytes) const {
+  if (is_armed()) return;
   mark(format::NoteEvent{intern_text(text, bytes), 0});
 }
 
 void Recording::device(unsigned memory, const char* source) const {
+  if (is_armed()) return;
   format::DeviceEvent device{};
   device.source = intern_text(source, std::strlen(source));
   mark(device, static_cast<std::uint16_t>(memory << format::kMemoryShift));

@@ -8,6 +8,7 @@
 #include "preload/os/timestamp.h"
 #include "preload/record/block_sampler.h"
 #include "preload/record/thread_entry.h"
+#include "preload/state/arming.h"
 #include "preload/state/fork_mark.h"
 #include "preload/state/loss_counters.h"
 #include "preload/state/recorder_state.h"
@@ -58,6 +59,8 @@ void arm(Pace& pace) {
 void take_sample(const Recording& here, const HookedBlock& block) {
   if (!here) {
     event_is_lost();
+  } else if (is_armed()) {
+    here.tick();
   } else if (sampled_put(block.address)) {
     here.born(block);
   }

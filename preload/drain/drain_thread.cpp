@@ -17,9 +17,11 @@
 #include "preload/samples/block_residency.h"
 #include "preload/samples/pss_samples.h"
 #include "preload/samples/sample_schedule.h"
+#include "preload/state/arming.h"
 #include "preload/state/doorbell.h"
 #include "preload/state/upcalls.h"
 #include "preload/trace/trace_file.h"
+#include "preload/trace/trace_windows.h"
 
 namespace memtrace::record {
 namespace {
@@ -32,6 +34,7 @@ REGISTER_LOCK(drain_lock, nullptr);
 constinit bool stop = false;
 constinit bool wanted = false;     // recording: the thread should run
 constinit std::uint32_t holds = 0; // calls in progress that need the thread stopped
+constinit rollup::StepId first_step = rollup::kNoStep; // of the recording, if `memtrace arm --steps` began it
 constinit char* memory = nullptr;  // the stack, and the stand-in for TLS
 
 // Sleeps until a pass is wanted that was not `heard`, or for `pause` ns. Peaks of RSS are shorter than that, so
@@ -89,6 +92,17 @@ int end_for_unlikeness(const Likeness& likeness) {
   return 0;
 }
 
+// Counts whole steps: the first one began before the recording. A step that ends between two passes is seen with the
+// later one, so a few more may be recorded.
+void look_at_steps() {
+  if (steps_wanted == 0) return;
+  const Locked locked(pass_lock);
+  const rollup::StepId now = folded.step();
+  if (!locked || now == rollup::kNoStep) return;
+  if (first_step == rollup::kNoStep) first_step = now;
+  if (now - first_step > steps_wanted) __atomic_store_n(&stop_is_due, true, __ATOMIC_RELAXED);
+}
+
 // Returns the exit status for the process if this thread outlives the program's threads.
 int run(void*) {
   os::close_all_of_this_thread();
@@ -98,6 +112,7 @@ int run(void*) {
     const std::uint32_t heard = __atomic_load_n(&passes_wanted, __ATOMIC_ACQUIRE);
     ledger_turn(); // first: a paused thread of the program may wait for it
     drain_rings(false);
+    look_at_steps();
     if (likeness.program_has_ended()) return exit_status_of(os::process_id());
     look_at_blocks_if_due();
     const std::uint64_t pause = sample_if_due();
@@ -177,6 +192,7 @@ void restart_drain_after(std::uint64_t quiet_ns) {
 
 void forget_drain() {
   drain_tid = 0;
+  first_step = rollup::kNoStep;
   wanted = false;
   holds = 0;
   set_drain_due(0);

@@ -19,6 +19,7 @@
 #include "preload/os/libc/libc_table.h"
 #include "preload/os/libc/valgrind.h"
 #include "preload/os/sandbox.h"
+#include "preload/process/arming.h"
 #include "preload/process/begin.h"
 #include "preload/state/recorder_state.h"
 #include "preload/state/settings.h"
@@ -103,7 +104,10 @@ void start_recorder() {
   memtrace::record::start_life(ours);
   if (cuda) memtrace::hooks::offer_device_library();
   const char* const phases = memtrace::record::start_environment("MEMTRACE_PHASES");
-  memtrace::hooks::python_start(phases != nullptr ? phases : "auto");
+  const char* const mode = phases != nullptr ? phases : "auto";
+  if (!memtrace::record::settings.armed) return memtrace::hooks::python_start(mode);
+  memtrace::hooks::python_prepare(mode);
+  memtrace::record::when_called(&memtrace::hooks::python_start_late);
 }
 
 void start_at_event() {
@@ -122,7 +126,7 @@ bool must_start_now() {
   using memtrace::record::start_environment;
   for (const char* name :
        {"MEMTRACE_MIN_PEAK", "MEMTRACE_EXACT_MIN", "MEMTRACE_SAMPLE", "MEMTRACE_MAX_TRACE", "MEMTRACE_MAX_NODE",
-        "MEMTRACE_STACKS", "MEMTRACE_PHASES", "MEMTRACE_CUPTI", "MEMTRACE_SPOOL"})
+        "MEMTRACE_STACKS", "MEMTRACE_PHASES", "MEMTRACE_CUPTI", "MEMTRACE_SPOOL", "MEMTRACE_ARM_AT", "MEMTRACE_ARM_GROWTH"})
     if (start_environment(name) != nullptr) return true;
   if (start_environment("MEMTRACE_FOUNDED") != nullptr && start_environment("MEMTRACE_JOB") == nullptr)
     return true;

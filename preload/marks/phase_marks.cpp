@@ -12,6 +12,7 @@
 #include "preload/record/thread_entry.h"
 #include "preload/rss/ledger_handshake.h"
 #include "preload/samples/sample_schedule.h"
+#include "preload/state/arming.h"
 #include "preload/state/doorbell.h"
 #include "preload/state/fork_mark.h"
 #include "preload/state/recorder_state.h"
@@ -76,7 +77,8 @@ bool is_training(const char* name, std::size_t bytes) {
 
 // Begins to record, because a process with a mark must leave a trace.
 void begin_if_cold() {
-  if (state() == State::buffering) begin_recording();
+  if (state() != State::buffering) return;
+  is_armed() ? look_at_arming() : begin_recording();
 }
 
 void mark_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
@@ -111,9 +113,16 @@ void mark_end(const char* name, std::size_t bytes, std::uint16_t flags) {
   request_sample();
 }
 
+// The end waits for the drain, so it is outside of each hook.
+void stop_if_due() {
+  if (__atomic_load_n(&stop_is_due, __ATOMIC_RELAXED)) [[unlikely]]
+    stop_recording();
+}
+
 } // namespace
 
 void phase_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
+  stop_if_due();
   mark_begin(name, bytes, flags);
   reach_safe_point();
   offer_ledger_turn();
@@ -156,6 +165,7 @@ bool phase_inside(const char* name, std::size_t bytes) {
 }
 
 void step_begin(std::uint64_t number) {
+  stop_if_due();
   const Recording here;
   if (!here) return;
   begin_if_cold();

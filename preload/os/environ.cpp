@@ -19,6 +19,8 @@ bool is_named(const char* entry, const char* name, std::size_t bytes) {
 
 // Not pointers: the loader would relocate each at every start.
 constexpr char kNames[][28] = {"MEMTRACE",
+                               "MEMTRACE_ARM_AT",
+                               "MEMTRACE_ARM_GROWTH",
                                "MEMTRACE_CUPTI",
                                "MEMTRACE_EXACT_MIN",
                                "MEMTRACE_FOUNDED",

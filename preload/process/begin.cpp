@@ -17,6 +17,8 @@
 #include "preload/os/paths.h"
 #include "preload/os/standard_error.h"
 #include "preload/os/threads.h"
+#include "preload/os/timestamp.h"
+#include "preload/process/armed_file.h"
 #include "preload/process/open_files.h"
 #include "preload/process/own_process.h"
 #include "preload/process/process_notes.h"
@@ -55,7 +57,9 @@ constexpr std::uint64_t kBeginningNs =
 constinit SpinLock begin_lock;
 REGISTER_LOCK(begin_lock, nullptr);
 constinit std::uint64_t beginning_ns = 0; // the time when a thread took begin_lock
+constexpr unsigned kDevices = 7; // those with a level
 constinit Parent parent{};
+constinit std::int64_t devices_before[kDevices] = {};
 constinit Path executable{};
 using Start = void (*)();
 ON_START_PAGE constinit bool program_is_known = false;
@@ -109,6 +113,21 @@ void put_inherited_phases() {
   }
 }
 
+// True if this is not a parent, but what an armed process held before it recorded.
+bool is_own(const Parent& of) {
+  return of.pid == static_cast<std::uint32_t>(os::process_id());
+}
+
+// Notes what an armed process held on devices before it recorded.
+void note_devices_before() {
+  for (unsigned device = 0; device < kDevices; ++device) {
+    if (devices_before[device] <= 0) continue;
+    Line<96> text;
+    text.add("before.device=").add(device).add(" ").add(static_cast<std::uint64_t>(devices_before[device]));
+    put_note(text);
+  }
+}
+
 // The first event may be in a signal handler on a stack of 8 KiB, where the kernel's frame takes 3 KiB: a path
 // of 4 KiB does not fit there. The first buffer touches no page of its own.
 void find_executable() {
@@ -147,10 +166,14 @@ void start_life(bool may_unwind) {
   if (!may_unwind && settings.stacks == Stacks::both) settings.stacks = Stacks::python;
   if (!may_unwind && settings.stacks == Stacks::native) settings.stacks = Stacks::none;
   prepare_stacks();
+  if (settings.armed) {
+    settings.armed_stacks = settings.stacks;
+    settings.stacks = Stacks::none;
+  }
   set_fork_mark();
   enter(State::buffering);
   if (settings.min_peak != 0) return;
-  if (const Recording here; here) begin_recording();
+  if (const Recording here; here) settings.armed ? look_at_arming() : begin_recording();
 }
 
 void wait_for_first_event(void (*to_start)()) {
@@ -184,6 +207,7 @@ void begin_recording() {
   __atomic_store_n(&beginning_ns, os::monotonic_ns(), __ATOMIC_RELAXED);
   if (state() == State::buffering) {
     if (open_files()) {
+      answer_call(true, trace_file.path);
       keep_losses_in(ring_header());
       keep_pauses_in(ring_header());
       note_beginning();
@@ -206,13 +230,15 @@ void begin_recording() {
       note_unseen();
       put_inherited_phases();
       announce();
-      if (parent.pid != 0) {
+      note_devices_before();
+      if (parent.pid != 0 && !is_own(parent)) {
         note_inherited();
         call_for_ledger(); // the inherited free memory is known best before it changes
       }
       sample_first();
       start_drain();
     } else {
+      answer_call(false, trace_file.path);
       enter(State::disabled);
     }
   }
@@ -223,6 +249,13 @@ void wait_for_beginning() {
   if (!begin_lock.is_held()) return;
   const std::uint64_t passed = os::monotonic_ns() - __atomic_load_n(&beginning_ns, __ATOMIC_RELAXED);
   if (passed < kBeginningNs && begin_lock.lock_within(kBeginningNs - passed)) begin_lock.unlock();
+}
+
+void begin_from_level(std::int64_t live, std::int64_t tensor) {
+  for (unsigned device = 0; device < kDevices; ++device) devices_before[device] = level_of(device + 1);
+  if (parent.pid == 0) parent = {static_cast<std::uint32_t>(os::process_id()), 0, draw_stamp(), 0, 0};
+  parent.live = live;
+  parent.tensor = tensor;
 }
 
 void forget_beginning(const Parent& of) {

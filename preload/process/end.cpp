@@ -10,6 +10,7 @@
 #include "preload/job/job_attempt.h"
 #include "preload/os/gate/syscall_gate.h"
 #include "preload/os/libc/valgrind.h"
+#include "preload/process/armed_file.h"
 #include "preload/process/own_process.h"
 #include "preload/process/privilege_change.h"
 #include "preload/process/process_notes.h"
@@ -19,7 +20,10 @@
 #include "preload/rss/ledger_schedule.h"
 #include "preload/samples/pss_samples.h"
 #include "preload/samples/sample_schedule.h"
+#include "preload/state/arming.h"
 #include "preload/state/recorder_state.h"
+#include "preload/state/thread.h"
+#include "preload/state/upcalls.h"
 #include "preload/trace/trace_windows.h"
 
 namespace memtrace::record {
@@ -28,15 +32,8 @@ namespace {
 
 constinit int exit_code = 0;
 
-} // namespace
-
-void end_life(int code) {
-  const Unjudged unjudged;
-  if (!has_begun() || !is_own_process()) return;
-  if (state() != State::recording) {
-    enter(State::disabled);
-    return;
-  }
+// Writes everything, and disables the process. `code`: of the process, if this is its end.
+void end_recording(format::EndHow how, int code) {
   bool said = false; // the end record is in a ring
   {
     const Recording here;
@@ -50,7 +47,7 @@ void end_life(int code) {
     note_losses();
     note_pauses();
     note_own_memory();
-    said = put_end(format::EndHow::exit, static_cast<std::uint32_t>(code));
+    said = put_end(how, static_cast<std::uint32_t>(code));
     if (code != 0) note_giving_up();
   }
   if (os::calls_are_stopped()) { // the ring file retains everything
@@ -69,6 +66,27 @@ void end_life(int code) {
   // If the end record is not in the trace, the ring file stays, because it has the records that were lost.
   if (said) ring_header()->ended = 1;
   if (said && drain_gone && rings_are_empty()) remove_ring_file();
+}
+
+} // namespace
+
+void end_life(int code) {
+  const Unjudged unjudged;
+  if (!is_own_process()) return;
+  remove_armed_file();
+  if (!has_begun()) return;
+  if (state() == State::recording) return end_recording(format::EndHow::exit, code);
+  enter(State::disabled);
+}
+
+void stop_recording() {
+  const Unjudged unjudged;
+  if (state() != State::recording || local.busy != 0 || !is_own_process()) return;
+  bool expected = true;
+  if (!__atomic_compare_exchange_n(&stop_is_due, &expected, false, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    return; // another thread was first
+  end_recording(format::EndHow::stopped, 0);
+  answer_stop();
 }
 
 // The process may continue if a handler jumps. Then this thread has later records, and this end does not count.

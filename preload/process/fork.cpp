@@ -10,6 +10,7 @@
 #include "preload/os/libc/valgrind.h"
 #include "preload/os/recorder_mappings.h"
 #include "preload/os/timestamp.h"
+#include "preload/process/armed_file.h"
 #include "preload/process/begin.h"
 #include "preload/process/end.h"
 #include "preload/process/own_process.h"
@@ -24,6 +25,7 @@
 #include "preload/rss/ledger_handshake.h"
 #include "preload/samples/kernel_samples.h"
 #include "preload/samples/pss_samples.h"
+#include "preload/state/arming.h"
 #include "preload/state/fork_mark.h"
 #include "preload/state/loss_counters.h"
 #include "preload/state/pauses.h"
@@ -73,6 +75,9 @@ void begin_as_child(bool raw) {
   os::forget_calls();
   forget_shut_files();
   forget_own_of_parent();
+  forget_armed_file();
+  steps_wanted = 0;
+  stop_is_due = false;
   forget_drain();
   forget_ledger_moments(raw);
   forget_samples();

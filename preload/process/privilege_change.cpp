@@ -18,6 +18,7 @@
 #include "preload/ring/ring.h"
 #include "preload/ring/shut_files.h"
 #include "preload/samples/sample_schedule.h"
+#include "preload/state/arming.h"
 #include "preload/state/doorbell.h"
 #include "preload/state/fork_mark.h"
 #include "preload/state/loss_counters.h"
@@ -82,7 +83,7 @@ void Changing::over(bool made) {
 // and its ranks, so these create one now.
 void Changing::prepare_filter() {
   if (const Recording here; here) {
-    if (state() == State::buffering && (place.founder || place.rank != ~0u)) begin_recording();
+    if (state() == State::buffering && !is_armed() && (place.founder || place.rank != ~0u)) begin_recording();
     if (state() == State::recording) {
       sample_last();
       drain_rings(false);

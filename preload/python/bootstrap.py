@@ -203,6 +203,9 @@ def _start():
         sys.meta_path.insert(0, _Finder())
     if "torch" in sys.modules and _has_patches("torch"):
         _patch_after("torch")
+        for name in _PATCHES:  # an armed process: its frameworks were imported long before it was called
+            if name in sys.modules and not name.startswith("torch"):
+                _patch_after(name)
 
 
 _start()

@@ -7,6 +7,7 @@
 #include "preload/record/startup_log.h"
 #include "preload/record/thread_entry.h"
 #include "preload/ring/ring.h"
+#include "preload/state/arming.h"
 #include "preload/state/doorbell.h"
 #include "preload/state/loss_counters.h"
 #include "preload/state/new_record.h"
@@ -127,6 +128,7 @@ bool is_only_flows(const RingRecord& record) {
 } // namespace
 
 bool emit(RingRecord& record) {
+  if (is_armed()) return true; // a mark: nothing of an armed process is kept but its levels
   Thread* const thread = this_thread();
   if (thread == nullptr) {
     lost(loss_without_thread());

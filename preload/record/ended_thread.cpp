@@ -6,6 +6,7 @@
 #include "preload/record/live_levels.h"
 #include "preload/record/startup_log.h"
 #include "preload/ring/ring.h"
+#include "preload/state/arming.h"
 #include "preload/state/new_record.h"
 #include "preload/state/recorder_state.h"
 
@@ -28,6 +29,12 @@ bool store(Thread& thread, RingRecord& record) {
 
 bool publish_left_over(Thread& thread) {
   if (state() == State::disabled) return true;
+  if (is_armed()) { // the level keeps what the thread left; no record will carry its flows
+    level(0, change_of(unpublished(thread)));
+    set_published(thread, unpublished(thread));
+    take_folded(thread);
+    return true;
+  }
   if (const SmallTotals folded = take_folded(thread); !is_zero(folded)) {
     RingRecord again = counters_of(folded, draw_stamp());
     again.flags = format::kBefore; // they moved the level when they were published first

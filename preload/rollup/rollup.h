@@ -47,6 +47,8 @@ class Rollup {
   using WriteRecord = void (*)(void* out, const format::RingRecord& record);
   void snapshot(std::uint32_t window, format::Stamp stamp, std::uint64_t most_held, WriteRecord put, void* out);
 
+  StepId step() const { return step_; } // the present one, as far as records were applied
+
   const Ledger& ledger() const { return ledger_; }
   template <class Take>
   void each_block(Take take) {

@@ -66,7 +66,12 @@ void read_settings(const char* exe) {
   read_choice("MEMTRACE_CUPTI", format::kCuptiNames, &cupti, "auto, on or off");
   settings.quiet = is_set("MEMTRACE_QUIET");
 
-  settings.active = format::records_in(exe, start_environment("MEMTRACE"), start_environment("MEMTRACE_ONLY"),
+  const char* const mode = start_environment("MEMTRACE");
+  settings.armed = mode != nullptr && std::strcmp(mode, "armed") == 0;
+  read_size("MEMTRACE_ARM_AT", &settings.arm_at);
+  read_size("MEMTRACE_ARM_GROWTH", &settings.arm_growth);
+
+  settings.active = format::records_in(exe, mode, start_environment("MEMTRACE_ONLY"),
                                        start_environment("MEMTRACE_SKIP"));
 }
 

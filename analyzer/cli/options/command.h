@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "analyzer/cli/arm/arm_command.h"
 #include "analyzer/cli/commands/check_command.h"
 #include "analyzer/cli/commands/diff_command.h"
 #include "analyzer/cli/commands/explain_command.h"
@@ -27,6 +28,6 @@ struct Say {
 
 using Command = std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, ExplainArguments,
                              PackArguments, TreeArguments, CheckArguments, ExportArguments, RunArguments,
-                             EnvArguments, JupyterArguments, McpArguments, DoctorArguments>;
+                             EnvArguments, ArmArguments, JupyterArguments, McpArguments, DoctorArguments>;
 
 } // namespace memtrace::cli

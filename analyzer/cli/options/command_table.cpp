@@ -35,6 +35,7 @@ std::unique_ptr<CLI::App> command_table(const std::vector<std::string>& traced,
   add_pack(*app, keep);
   add_run(*app, traced, keep);
   add_env(*app, keep);
+  add_arm(*app, keep);
   add_jupyter(*app, keep);
   add_mcp(*app, keep);
   add_doctor(*app, keep);

@@ -14,9 +14,10 @@ namespace memtrace::cli {
 struct RecorderOption {
   const char* option;
   const char* variable;
-  const char* value; // what it takes, for --help; nullptr: the option is a flag and sets 1
+  const char* value; // what it takes, for --help; nullptr: the option is a flag
   const char* help;
   std::string (*check)(const std::string& text) = nullptr;
+  const char* flag = "1"; // the value that a flag sets
 };
 
 std::span<const RecorderOption> recorder_options();

@@ -63,6 +63,10 @@ constexpr RecorderOption kRecorderOptions[] = {
      "do not trace programs whose file names match (compilers, build tools, shells, git)"},
     {"--min-peak", "MEMTRACE_MIN_PEAK", "SIZE",
      "a process that never holds SIZE and marks no phase leaves no trace (32M)", check_size},
+    {"--armed", "MEMTRACE", nullptr, "count only, and record from `memtrace arm` on", nullptr, "armed"},
+    {"--arm-at", "MEMTRACE_ARM_AT", "SIZE", "of an armed process: record once it holds SIZE, too", check_size},
+    {"--arm-growth", "MEMTRACE_ARM_GROWTH", "SIZE",
+     "of an armed process: record once its lowest level of a minute grew by SIZE, too", check_size},
     {"--quiet", "MEMTRACE_QUIET", nullptr, "print nothing, not even where the traces are"},
 };
 
@@ -79,7 +83,7 @@ void add_recorder_options(CLI::App& command, Variables& variables) {
     };
     if (one.value == nullptr) {
       command.add_flag_callback(
-          one.option, [set] { set("1"); }, one.help);
+          one.option, [set, &one] { set(one.flag); }, one.help);
       continue;
     }
     CLI::Option* const option = command.add_option_function<std::string>(one.option, set, one.help);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/cli/arm/arm_command.h"
 #include "analyzer/cli/commands/check_command.h"
 #include "analyzer/cli/commands/diff_command.h"
 #include "analyzer/cli/commands/explain_command.h"
@@ -35,6 +36,7 @@ void add_check(CLI::App& app, const std::function<void(const CheckArguments&)>& 
 void add_export(CLI::App& app, const std::function<void(const ExportArguments&)>& parsed);
 void add_pack(CLI::App& app, const std::function<void(const PackArguments&)>& parsed);
 void add_env(CLI::App& app, const std::function<void(const EnvArguments&)>& parsed);
+void add_arm(CLI::App& app, const std::function<void(const ArmArguments&)>& parsed);
 void add_jupyter(CLI::App& app, const std::function<void(const JupyterArguments&)>& parsed);
 void add_mcp(CLI::App& app, const std::function<void(const McpArguments&)>& parsed);
 void add_doctor(CLI::App& app, const std::function<void(const DoctorArguments&)>& parsed);

@@ -9,6 +9,7 @@
 
 #include "analyzer/print/text/sampled_text.h"
 #include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/labels.h"
 #include "analyzer/wording/text_table.h"
 #include "analyzer/wording/utf8.h"
 
@@ -67,7 +68,7 @@ void write_grouped(ProcessAnalysis& analysis, const Held& held, Grouping by, std
   const bool of_modules = by == Grouping::module;
   const bool samples =
       std::any_of(rows.begin(), rows.end(), [](const GroupedRow& row) { return row.sampled != 0; });
-  const char* const small = analysis.facts().fork ? "inherited, small" : "small blocks";
+  const char* const small = uncovered_row(analysis.facts());
   const std::int64_t left = not_recorded(rows, held.total);
   if (left != 0 && of_modules) add_to_no_module(rows, small, left);
   put_last(rows);

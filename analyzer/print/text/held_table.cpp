@@ -10,6 +10,7 @@
 #include "analyzer/explain/holder_rows.h"
 #include "analyzer/print/text/sampled_text.h"
 #include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/labels.h"
 #include "analyzer/wording/text_table.h"
 #include "analyzer/wording/utf8.h"
 
@@ -107,7 +108,7 @@ void write_held(ProcessAnalysis& analysis, const Held& held, std::size_t most, L
   if (holders.hidden != 0)
     row(figures(fmt::format("{} more", holders.hidden), holders.more), "", "", held.others);
   if (holders.left != 0)
-    row(figures(analysis.facts().fork ? "inherited, small" : "small blocks", holders.left), "", "",
+    row(figures(uncovered_row(analysis.facts()), holders.left), "", "",
         why_left(holders.left, holders.samples));
   row(figures(held.sum, held.total), held.at, "", "");
   table.write(lines);

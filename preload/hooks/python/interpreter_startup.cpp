@@ -147,6 +147,11 @@ void find_arenas() {
   record::python_arenas_come_from(reinterpret_cast<const void*>(arenas.map));
 }
 
+int install_late(void*) {
+  install();
+  return 0;
+}
+
 } // namespace
 
 // Legal before Py_Initialize. A libpython that an embedder loads later by dlopen is not found: such a process
@@ -159,6 +164,19 @@ void python_start(const char* mode) {
   find_arenas();
   allocator(kRawDomain, &g_first);
   add(on_audit, nullptr);
+}
+
+void python_prepare(const char* mode) {
+  g_mode = mode;
+  find_arenas();
+}
+
+// A pending call needs neither the GIL nor memory. If the queue is full, the process has no phases.
+void python_start_late() {
+  auto* initialized = reinterpret_cast<int (*)()>(function("Py_IsInitialized"));
+  auto* add = reinterpret_cast<int (*)(int (*)(void*), void*)>(function("Py_AddPendingCall"));
+  if (initialized == nullptr || add == nullptr || initialized() == 0) return;
+  if (add(&install_late, nullptr) != 0) note("python=no pending call");
 }
 
 } // namespace memtrace::hooks

@@ -305,6 +305,7 @@ export interface Process {
   rank: number|null; // of distributed training
   local_rank: number|null; // on its machine
   worker_of?: number; // of a worker: the process that has its loader
+  before_recording?: {t: number; live: number; tensor: number}; // of an armed process: when it began, and what it held
   devices: Device[]; // the GPUs that it used
   start_unix: number; // seconds since 1970
   duration: number; // to its last record

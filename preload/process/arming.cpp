@@ -1,0 +1,79 @@
+// Purpose: when an armed process begins to record: if `memtrace arm` calls it, or at a level or a growth.
+// Runs: inside hooks, guard held.
+#include "preload/process/arming.h"
+
+#include <cstdint>
+
+#include "preload/kernel/growing_floor.h"
+#include "preload/os/clocks.h"
+#include "preload/process/armed_file.h"
+#include "preload/process/begin.h"
+#include "preload/record/live_levels.h"
+#include "preload/record/thread_list.h"
+#include "preload/state/arming.h"
+#include "preload/state/upcalls.h"
+
+namespace memtrace::record {
+
+namespace {
+
+constexpr std::uint32_t kBetweenClocks = 64; // events between two looks at the clock
+
+constinit void (*start_hooks)() = nullptr;
+constinit GrowingFloor floor_of_live{};
+constinit std::uint32_t until_clock = 0;
+
+void note_level_in(format::ArmedFile& file, std::uint64_t level) {
+  __atomic_store_n(&file.live, level, __ATOMIC_RELAXED);
+  if (level > file.highest) __atomic_store_n(&file.highest, level, __ATOMIC_RELAXED);
+}
+
+// Threads may lose each other's looks, but a growth lasts longer than a minute.
+bool grew(std::int64_t level) {
+  if (settings.arm_growth == 0) return false;
+  floor_of_live.see(level);
+  if (until_clock-- != 0) return false;
+  until_clock = kBetweenClocks;
+  return floor_of_live.grew(os::monotonic_ns(), static_cast<std::int64_t>(settings.arm_growth));
+}
+
+// Returns the bytes that the level has of small blocks whose flows the next records of their threads carry.
+std::int64_t small_level_to_come() {
+  const Locked locked(threads_lock);
+  std::int64_t sum = 0;
+  for (std::uint32_t i = 0; i < threads_made(); ++i) sum += change_of(thread_in_list(i)->folded);
+  return sum;
+}
+
+// The trace begins with the level of this instant. From then on, events are recorded. Returns false if another
+// thread was first.
+bool take_levels() {
+  const Locked locked(arming_lock);
+  if (!locked || !is_armed()) return false;
+  begin_from_level(exact_host_level() - small_level_to_come(), tensor_level());
+  settings.stacks = settings.armed_stacks;
+  __atomic_store_n(&settings.armed, false, __ATOMIC_RELEASE);
+  return true;
+}
+
+} // namespace
+
+void look_at_arming() {
+  if (armed_file() == nullptr && due_to_begin()) make_armed_file();
+  format::ArmedFile* const file = armed_file();
+  const std::int64_t level = host_level();
+  if (file != nullptr) note_level_in(*file, static_cast<std::uint64_t>(level > 0 ? level : 0));
+  const bool called = file != nullptr && __atomic_load_n(&file->calls, __ATOMIC_ACQUIRE) != 0;
+  const bool high = settings.arm_at != 0 && level >= static_cast<std::int64_t>(settings.arm_at);
+  if (!called && !high && !grew(level)) return;
+  if (!take_levels()) return;
+  if (called) __atomic_store_n(&steps_wanted, file->steps, __ATOMIC_RELAXED);
+  begin_recording();
+  if (start_hooks != nullptr) start_hooks();
+}
+
+void when_called(void (*start)()) {
+  start_hooks = start;
+}
+
+} // namespace memtrace::record

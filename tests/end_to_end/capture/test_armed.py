@@ -1,0 +1,242 @@
+"""Purpose: tests an armed process (MEMTRACE=armed): it keeps levels alone until `memtrace arm`, a level or a growth calls
+it. Its trace then begins with what it held, by the sum that the program itself makes."""
+import glob
+import os
+import subprocess
+import unittest
+
+import harness
+
+MIB = harness.MIB
+QUIET = {"MEMTRACE_QUIET": "1"}
+# What a C program holds before its first line: the buffers of stdio and of the loader.
+START = 64 * 1024
+
+
+class Obeys:
+    """A program that takes and frees memory as its stdin says."""
+
+    def __init__(self, case, **settings):
+        self.run = subprocess.Popen([harness.victim("obeys")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, env=case.environment(MEMTRACE="armed", **settings),
+                                    text=True, bufsize=1)
+        self.pid, self.held = self.run.pid, 0
+        case.addCleanup(self.end)
+
+    def do(self, *lines):
+        for line in lines:
+            self.run.stdin.write(line + "\n")
+            self.pid, self.held = map(int, self.run.stdout.readline().split())
+
+    def end(self):
+        if self.run.poll() is None:
+            self.run.stdin.write("q\n")
+            self.run.stdin.close()
+            self.run.wait(30)
+        for pipe in (self.run.stdout, self.run.stderr):
+            pipe.close()
+        return self.run.returncode
+
+    def maps(self):
+        with open(f"/proc/{self.pid}/maps", encoding="utf-8") as file:
+            return file.read()
+
+
+def live_rows(process):
+    return [entry for entry in process["peaks"] if entry["memory"] == "host" and entry["measure"] == "live"]
+
+
+class Armed(harness.Case):
+    def arm(self, *words):
+        return subprocess.run([harness.COMMAND, "arm", *words], env=harness.bare_environment(), capture_output=True,
+                              stdin=subprocess.DEVNULL, text=True, check=False, timeout=60, cwd=self.scratch)
+
+    def names(self):
+        return sorted(os.path.basename(path).rsplit(".", 1)[-1] for path in glob.glob(os.path.join(self.out, "*")))
+
+    def armed_file(self):
+        return glob.glob(os.path.join(self.out, "*.armed"))
+
+    def test_a_small_process_leaves_nothing(self):
+        done = self.run_in("traced", ["/bin/true"], self.environment(MEMTRACE="armed"))
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
+        self.assertFalse(os.path.exists(self.out))
+
+    def test_one_file_of_a_page_mapped_and_closed(self):
+        program = Obeys(self)
+        program.do(f"a {64 * MIB}", "a 10000")
+        self.assertEqual(self.names(), ["armed"])
+        self.assertEqual(os.path.getsize(self.armed_file()[0]), 4096)
+        self.assertIn(self.armed_file()[0], program.maps())
+        self.assertNotIn(".rings", program.maps())
+        open_files = [os.readlink(path) for path in glob.glob(f"/proc/{program.pid}/fd/*")]
+        self.assertFalse([path for path in open_files if "out" in path.split("/")[-2:]], open_files)
+        self.assertEqual(len(os.listdir(f"/proc/{program.pid}/task")), 1)
+        self.assertEqual(program.end(), 0)
+        self.assertFalse(os.path.exists(self.out), "the file and its directory go with the process")
+
+    def test_the_trace_begins_with_what_was_held(self):
+        program = Obeys(self, **QUIET)
+        program.do(*[f"a {3 * MIB}"] * 20, f"m {16 * MIB}", "s 50000", "F 20000")
+        before = program.held
+        done = self.arm(str(program.pid), "--wait", "0")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("did not answer within 0 s", done.stdout)
+        program.do("a 5000")  # its first event after the call
+        done = self.arm(str(program.pid))
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.assertIn(f"pid {program.pid} records already, to {self.trace_files()[0]}", done.stdout)
+        program.do("s 10000", f"a {40 * MIB}", *["f"] * 20)  # frees blocks of before
+        highest = before + 40 * MIB
+        at_end = program.held
+        self.assertEqual(program.end(), 0)
+        process = self.only_process(self.report())
+        self.assertEqual(process["end"]["how"], "exit")
+        self.assertIsNone(process["rank"])
+        self.assertEqual(process["kind"], "main")
+        self.assert_nothing_lost(process)
+        live = live_rows(process)[0]
+        self.assertTrue(highest <= live["bytes"] <= highest + 2 * MIB, (live["bytes"], highest))
+        at_peak = sum(row["bytes"] for row in live["at_peak"])
+        self.assertEqual(at_peak, live["bytes"], "the rows add up")
+        block = [row for row in live["at_peak"] if row["site"] and row["bytes"] >= 40 * MIB]
+        self.assertEqual(len(block), 1, live["at_peak"])
+        self.assertIn("keep", str(block[0]["site"]))
+        self.assertEqual(self.names(), ["memtrace"] + ["memtrace"] * (len(self.names()) - 1))
+        last = self.last_level()
+        self.assertTrue(at_end <= last <= at_end + START, (last, at_end))
+
+    def last_level(self):
+        """Returns the level of the host at the end, by the exported table of levels."""
+        done = subprocess.run([harness.COMMAND, "report", self.out, "--format", "json", "--all-steps"],
+                              env=harness.bare_environment(), capture_output=True, check=True, timeout=60)
+        import json
+        rows = json.loads(done.stdout)["processes"][0]["phases"]
+        return [row for row in rows if row["memory"] == "host"][-1]["exit_live"]
+
+    def test_threads_that_allocate_at_the_call(self):
+        program = Obeys(self, **QUIET)
+        program.do(f"a {64 * MIB}", "c 4", "s 30000")
+        done = self.arm(str(program.pid))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, rf"^pid {program.pid} records to .*\.memtrace\n$")
+        program.do(f"a {8 * MIB}", "f")
+        held = program.held
+        self.assertEqual(program.end(), 0)
+        process = self.only_process(self.report())
+        self.assertEqual(process["trace"]["lost_events"], 0, process["trace"])
+        live = live_rows(process)[0]["bytes"]
+        # Each of the threads holds one block of 8 KiB at a time, and libc keeps data of each.
+        self.assertTrue(72 * MIB <= live <= 72 * MIB + 30000 * 120 + MIB, (live, held))
+
+    def test_a_level_calls_it(self):
+        program = Obeys(self, MEMTRACE_ARM_AT="100M", **QUIET)
+        program.do(f"a {64 * MIB}", f"a {30 * MIB}")
+        self.assertEqual(self.names(), ["armed"])
+        program.do(f"a {30 * MIB}", f"a {MIB}")
+        self.assertIn("memtrace", self.names())
+        self.assertEqual(program.end(), 0)
+        self.assertGreaterEqual(live_rows(self.only_process(self.report()))[0]["bytes"], 125 * MIB)
+
+    def test_a_child_is_armed_too(self):
+        program = Obeys(self, **QUIET)
+        program.do(f"a {64 * MIB}", "k", *["a 40000"] * 40, f"a {2 * MIB}")
+        self.assertNotEqual(program.pid, program.run.pid)
+        files = {os.path.basename(path).split("-")[-2] for path in self.armed_file()}
+        self.assertEqual(files, {str(program.pid), str(program.run.pid)})
+        done = self.arm(str(program.pid))
+        self.assertEqual(done.returncode, 1, done.stdout)
+        program.do("a 10000", f"a {20 * MIB}", "f")
+        self.assertEqual(program.end(), 0)
+        process = self.only_process(self.report())
+        self.assertEqual((process["pid"], process["kind"]), (program.pid, "main"))
+        live = live_rows(process)[0]["bytes"]
+        self.assertTrue(86 * MIB <= live <= 90 * MIB, live)
+
+    def test_all_of_a_job(self):
+        first, second = Obeys(self, RANK="0", WORLD_SIZE="2", **QUIET), Obeys(self, RANK="1", WORLD_SIZE="2", **QUIET)
+        for program in (first, second):
+            program.do(f"a {64 * MIB}", "c 1")
+        done = self.arm("--job", self.out, "--rank", "1")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, rf"^rank 1 \(pid {second.pid}\) records to .*\.memtrace\n$")
+        self.assertEqual(len(self.trace_files()), 1)
+        done = self.arm("--job", self.out)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, rf"(?s)^rank 0 \(pid {first.pid}\) records to .*rank 1 .* records already, to ")
+        self.assertEqual(len(self.trace_files()), 2)
+
+    def test_what_cannot_be_armed(self):
+        for words, error in ((["1"], "pid 1: not armed"), (["--job", "none"], "none: no such job"),
+                             (["--job", self.scratch], "no armed process"), ([], "expected a PID"),
+                             (["1", "--job", "x"], "excludes"), (["x"], "PID")):
+            with self.subTest(words=words):
+                done = self.arm(*words)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(error, done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_bytes_of_others_do_no_harm(self):
+        """Any user of the same account may write the file. The process reads two words of it."""
+        program = Obeys(self, **QUIET)
+        program.do(f"a {64 * MIB}", "a 9000")
+        chance = harness.chance(7)
+        with open(self.armed_file()[0], "r+b") as file:
+            file.write(bytes(chance.randrange(1, 256) for _ in range(4096)))
+        program.do("a 9000", "f")
+        self.assertEqual(program.end(), 0)
+        self.assertIsNotNone(self.report())
+
+
+STEPS = """
+import sys, torch
+torch.manual_seed(1)
+model = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 1024))
+optimizer = torch.optim.AdamW(model.parameters())
+for line in sys.stdin:
+    for _ in range(int(line)):
+        loss = model(torch.ones(64, 1024)).square().mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    print(f"{loss.item():.9f}", flush=True)
+"""
+
+
+class Training(harness.Case):
+    def run_steps(self, environment, arm):
+        run = subprocess.Popen([harness.torch_python(), "-c", STEPS], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, env=environment, text=True, bufsize=1)
+        self.addCleanup(run.kill)
+        losses, said = [], None
+        for number, count in enumerate((3, 2, 40, 3)):
+            run.stdin.write(f"{count}\n")
+            losses.append(run.stdout.readline())
+            if number == 0 and arm:
+                said = subprocess.run([harness.COMMAND, "arm", str(run.pid), "--steps", "5", "--wait", "0"],
+                                      env=harness.bare_environment(), capture_output=True, text=True, check=False)
+        _, error = run.communicate()
+        self.assertEqual((run.returncode, error), (0, ""))
+        return losses, said, run.pid
+
+    def test_five_steps_of_a_training(self):
+        bare, _, _ = self.run_steps(harness.bare_environment(), False)
+        traced, said, pid = self.run_steps(self.environment(MEMTRACE="armed", **QUIET), True)
+        self.assertEqual(traced, bare, "the program computes the same")
+        self.assertIn(f"pid {pid} ", said.stdout)
+        process = self.only_process(self.report("--all-steps"))
+        self.assertEqual(process["end"]["how"], "stopped")
+        steps = {row["step"] for row in process["phases"] if isinstance(row["step"], int)}
+        self.assertTrue(6 <= len(steps) <= 42, steps)
+        phases = {row["phase"] for row in process["phases"]}
+        self.assertTrue({"forward", "backward", "step"} <= phases, phases)
+        # Parameters and both moments of 8.4 million floats came before; the gradients after.
+        before = 3 * 4 * (2 * 1024 * 4096 + 4096 + 1024)
+        live = live_rows(process)[0]
+        self.assertGreater(live["bytes"], before + before / 3)
+        rows = [row for row in live["at_peak"] if row["role"] == "gradient" or "backward" in str(row["born_phase"])]
+        self.assertGreater(sum(row["bytes"] for row in rows), 30 * MIB)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -78,10 +78,8 @@ ProcessEnd read_end(const trace::Trace& trace, std::optional<bool> packed) {
         return aborted(facts);
       case format::EndHow::exec:
         return told("exec", 0);
-      case format::EndHow::stopped:
-        return told("stopped", 0);
       default:
-        return told("unknown", facts.end->code);
+        return told(facts.note("stopped") ? "stopped" : "unknown", facts.end->code);
     }
   }
   if (facts.last_was_exec) return told("exec", 0);

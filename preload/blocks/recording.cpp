@@ -100,13 +100,11 @@ bool only_levels(Change change) {
 
 // Moves the level by the flows of small blocks since the last record. The first record of the thread after the call
 // carries them, as flows that moved the level before.
-void fold_small_flows() {
-  Thread* const thread = this_thread();
-  if (thread == nullptr) return;
-  const format::SmallTotals flows = unpublished(*thread);
+void fold_small_flows(Thread& thread) {
+  const format::SmallTotals flows = unpublished(thread);
   level(0, change_of(flows));
-  set_published(*thread, flows);
-  give_folded(*thread, flows);
+  set_published(thread, flows);
+  give_folded(thread, flows);
 }
 
 constexpr std::int64_t kCountingTick = 8 << 20;
@@ -196,7 +194,9 @@ void Recording::failed(const HookedBlock& block, const Refusal& why) const {
 
 void Recording::tick() const {
   notice_fork();
-  if (only_levels([] { fold_small_flows(); })) return;
+  // The thread is registered first: that takes the threads lock, which take_levels() takes before the lock of events.
+  Thread* const thread = is_armed() ? this_thread() : nullptr;
+  if (thread != nullptr && only_levels([thread] { fold_small_flows(*thread); })) return;
   mark(format::CountersEvent{});
 }
 

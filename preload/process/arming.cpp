@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::uint32_t kBetweenClocks = 64; // events between two looks at the clock
 
-constinit void (*start_hooks)() = nullptr;
+using Start = void (*)();
+constinit Start start_hooks = nullptr;
 constinit GrowingFloor floor_of_live{};
 constinit std::uint32_t until_clock = 0;
 
@@ -37,9 +38,9 @@ bool grew(std::int64_t level) {
   return floor_of_live.grew(os::monotonic_ns(), static_cast<std::int64_t>(settings.arm_growth));
 }
 
-// Returns the bytes that the level has of small blocks whose flows the next records of their threads carry.
+// Returns the bytes that the level has of small blocks whose flows the next records of their threads carry. Threads
+// lock held.
 std::int64_t small_level_to_come() {
-  const Locked locked(threads_lock);
   std::int64_t sum = 0;
   for (std::uint32_t i = 0; i < threads_made(); ++i) sum += change_of(thread_in_list(i)->folded);
   return sum;
@@ -48,9 +49,11 @@ std::int64_t small_level_to_come() {
 // The trace begins with the level of this instant. From then on, events are recorded. Returns false if another
 // thread was first.
 bool take_levels() {
-  const Locked locked(arming_lock);
-  if (!locked || !is_armed()) return false;
-  begin_from_level(exact_host_level() - small_level_to_come(), tensor_level());
+  const Locked threads(threads_lock);
+  const Locked events(arming_lock);
+  if (!threads || !events || !is_armed()) return false;
+  // The quick level is exact: threads do not keep parts of it yet.
+  begin_from_level(host_level() - small_level_to_come(), tensor_level_of_list());
   settings.stacks = settings.armed_stacks;
   __atomic_store_n(&settings.armed, false, __ATOMIC_RELEASE);
   return true;
@@ -72,7 +75,7 @@ void look_at_arming() {
   if (start_hooks != nullptr) start_hooks();
 }
 
-void when_called(void (*start)()) {
+void when_called(Start start) {
   start_hooks = start;
 }
 

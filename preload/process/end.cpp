@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "preload/blocks/recording.h"
+#include "preload/bounded/fixed_string.h"
 #include "preload/drain/drain_thread.h"
 #include "preload/job/host_quota.h"
 #include "preload/job/job_attempt.h"
@@ -32,7 +33,7 @@ namespace {
 
 constinit int exit_code = 0;
 
-// Writes everything, and disables the process. `code`: of the process, if this is its end.
+// Writes everything, and disables the process. `code`: of the process, if this is its end. Else `how` is unknown.
 void end_recording(format::EndHow how, int code) {
   bool said = false; // the end record is in a ring
   {
@@ -47,6 +48,10 @@ void end_recording(format::EndHow how, int code) {
     note_losses();
     note_pauses();
     note_own_memory();
+    if (how == format::EndHow::unknown) {
+      Line<16> why;
+      put_note(why.add("stopped=steps"));
+    }
     said = put_end(how, static_cast<std::uint32_t>(code));
     if (code != 0) note_giving_up();
   }
@@ -85,7 +90,7 @@ void stop_recording() {
   bool expected = true;
   if (!__atomic_compare_exchange_n(&stop_is_due, &expected, false, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
     return; // another thread was first
-  end_recording(format::EndHow::stopped, 0);
+  end_recording(format::EndHow::unknown, 0);
   answer_stop();
 }
 

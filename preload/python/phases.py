@@ -266,16 +266,7 @@ def _optimizer_step(module):
         def wrapper(*args, **kwargs):
             if is_compiling():
                 return step(*args, **kwargs)
-            me = get_ident()
-            _updates[me] = _updates.get(me, 0) + 1
-            if args and not _is_known(args[0]):
-                _report_parameters(args[0])
-            _label_gradients()
-            outermost = not inside("step")
-            if outermost:
-                _end_load()
-                closure = args[1] if len(args) > 1 else kwargs.get("closure")
-                begin("step", AUTO if closure is None else AUTO | CLOSURE)
+            outermost = _begin_step(args, kwargs)
             try:
                 return step(*args, **kwargs)
             except BaseException as error:
@@ -291,6 +282,54 @@ def _optimizer_step(module):
         return wrapper
 
     cls.profile_hook_step = staticmethod(profile_hook_step)
+    if any("step" in vars(kind) and getattr(kind.step, "hooked", False) for kind in _kinds_of(cls)):
+        _mark_hooked_steps(module)
+
+
+def _kinds_of(cls):
+    kinds = cls.__subclasses__()
+    return kinds + [deeper for kind in kinds for deeper in _kinds_of(kind)]
+
+
+def _begin_step(args, kwargs):
+    """`args`: of `step`, with the optimizer. True if no `step` was open on this thread."""
+    me = get_ident()
+    _updates[me] = _updates.get(me, 0) + 1
+    if args and not _is_known(args[0]):
+        _report_parameters(args[0])
+    _label_gradients()
+    if inside("step"):
+        return False
+    _end_load()
+    closure = args[1] if len(args) > 1 else kwargs.get("closure")
+    begin("step", AUTO if closure is None else AUTO | CLOSURE)
+    return True
+
+
+def _mark_hooked_steps(module):
+    """Of an armed process, whose optimizers came before us. A scheduler binds the `step` of its optimizer, so a wrapper on
+    the class would not be called. PyTorch's own hooks are."""
+    began = set()  # threads
+
+    def before(optimizer, args, kwargs):
+        if is_compiling():
+            return
+        me = get_ident()
+        if me in began:  # the last step raised
+            began.discard(me)
+            end("step", AUTO)
+        _training_threads.add(me)
+        if _begin_step(args, kwargs):
+            began.add(me)
+
+    def after(optimizer, args, kwargs):
+        if get_ident() in began:
+            began.discard(get_ident())
+            end("step", AUTO)
+            _label_states(optimizer)
+
+    module.register_optimizer_step_pre_hook(before)
+    module.register_optimizer_step_post_hook(after)
 
 
 def _updating(call):

@@ -106,6 +106,9 @@ void tensor_level(std::int64_t change) {
 }
 std::int64_t tensor_level() {
   const Locked locked(threads_lock);
+  return tensor_level_of_list();
+}
+std::int64_t tensor_level_of_list() {
   return __atomic_load_n(&tensors, __ATOMIC_RELAXED) + levels_of_threads().tensors;
 }
 

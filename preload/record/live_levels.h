@@ -28,6 +28,7 @@ void reset_flows();
 // from them. The sum of all parts.
 void tensor_level(std::int64_t change);
 std::int64_t tensor_level();
+std::int64_t tensor_level_of_list(); // the same; the caller holds the threads lock
 
 // From now on, threads keep their parts.
 void let_threads_keep_levels();

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <filesystem>
 #include <sstream>
-#include <tuple>
 
 #include "analyzer/files/own_file.h"
 #include "analyzer/files/reading.h"
@@ -42,7 +41,8 @@ std::string armed_file_of(std::uint32_t pid) {
     // A process in a container has mapped a path of its own root.
     const std::string path = line.substr(at);
     const std::string inside = fmt::format("/proc/{}/root{}", pid, path);
-    return armed_process(inside) ? inside : path;
+    std::error_code error;
+    return fs::equivalent(inside, path, error) || !armed_process(inside) ? path : inside;
   }
   return "";
 }

@@ -7,6 +7,7 @@
 
 #include "preload/marks/framework_facts.h"
 #include "preload/marks/phase_marks.h"
+#include "preload/state/arming.h"
 #include "preload/state/recorder_state.h"
 #include "preload/state/settings.h"
 
@@ -39,7 +40,7 @@ void memtrace_snapshot(const char* name) {
 }
 
 int memtrace_is_recording() {
-  return record::active() ? 1 : 0;
+  return record::active() && !record::is_armed() ? 1 : 0;
 }
 
 void memtrace_label(const void* ptr, size_t bytes, const char* role, const char* name) {

@@ -14,6 +14,12 @@ namespace memtrace::tests {
 
 using format::halves;
 
+namespace {
+
+constexpr std::uint32_t kPid = 4242; // of the process
+
+} // namespace
+
 Scratch::Scratch() {
   std::string pattern = (std::filesystem::temp_directory_path() / "memtrace-test-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no scratch directory");
@@ -100,7 +106,7 @@ Builder::Builder() {
   const std::uint32_t host = text("node");
   const std::uint32_t cwd = text("/home/u");
   define(EventType::process, 0, 0,
-         {halves(4242, 4200), kUnix, halves(exe, argv), halves(host, cwd), 4096, halves(524288, 4096)});
+         {halves(kPid, 4200), kUnix, halves(exe, argv), halves(host, cwd), 4096, halves(524288, 4096)});
   definitions_.back().stamp = kStart;
   const std::uint32_t job = text("job-1");
   define(EventType::job, 0, 0, {halves(job, 1), ~std::uint64_t{0}, 0});
@@ -246,6 +252,11 @@ Builder& Builder::parameters(std::uint64_t count, std::uint64_t bytes, std::uint
 
 Builder& Builder::fork(std::uint64_t live, std::uint64_t tensor) {
   define(EventType::fork, 0, 0, {4200, 7, kStart, live, tensor});
+  return *this;
+}
+
+Builder& Builder::armed(std::uint64_t live, std::uint64_t tensor) {
+  define(EventType::fork, 0, 0, {kPid, 0, kStart, live, tensor});
   return *this;
 }
 

@@ -78,6 +78,7 @@ class Builder {
   Builder& sample(std::uint64_t anon, std::uint64_t file, std::uint64_t shmem, std::uint64_t high_water);
   Builder& parameters(std::uint64_t count, std::uint64_t bytes, std::uint64_t tensors);
   Builder& fork(std::uint64_t live, std::uint64_t tensor);
+  Builder& armed(std::uint64_t live, std::uint64_t tensor); // what the process held when it was called
   Builder& note(const std::string& text);
   Builder& rank(std::uint32_t rank,
                 std::uint32_t world); // as the environment at the start of the process has it

@@ -237,7 +237,7 @@ export interface Finding {
 
 /** How a process ended. */
 export interface End {
-  how: 'exit'|'signal'|'oom_kill'|'killed_by_manager'|'exec'|'running'|'unknown'; // what ended it
+  how: 'exit'|'signal'|'oom_kill'|'killed_by_manager'|'exec'|'running'|'stopped'|'unknown'; // what ended it; stopped: its recording
   code: number|null; // the exit status, or the number of the signal
   evidence: string[]; // sentences
   manager?: string; // these three: of `killed_by_manager` alone

@@ -197,6 +197,20 @@ TEST(Ledger, AForkedChildGivesBackWhatItInherited) {
   EXPECT_EQ(live(builder), 50);
 }
 
+TEST(Ledger, AnArmedProcessBeginsWithWhatItHeld) {
+  Builder builder;
+  builder.armed(1000, 400).note("before.device=0 700").death(0x9000, 300);
+  builder.birth(0x1000, 50).birth(0xD000, 10, Kind::device, 1 << format::kMemoryShift);
+  builder.death(0xC000, 200, Kind::device, 1 << format::kMemoryShift);
+  const Folded folded(builder);
+  EXPECT_FALSE(folded.trace().facts().fork) << "it has no recorded parent";
+  EXPECT_EQ(folded.account.peaks.at(0).live.bytes, 1000);
+  EXPECT_EQ(folded.account.peaks.at(0).tensor.bytes, 400);
+  EXPECT_EQ(folded.account.peaks.at(1).live.bytes, 710);
+  EXPECT_EQ(folded.account.unknown_deaths, 0u);
+  EXPECT_EQ(live(builder), 750);
+}
+
 TEST(Ledger, NonsenseSizesDoNoHarm) {
   Builder builder;
   for (std::uint64_t i = 0; i < 4; ++i)

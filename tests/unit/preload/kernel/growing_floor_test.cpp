@@ -6,7 +6,7 @@
 namespace memtrace::record {
 namespace {
 
-constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kMega = 1 << 20;
 constexpr std::uint64_t kMinute = GrowingFloor::kMinuteNs;
 
 // Returns the minute in which 100 MiB of growth are seen, or -1. `level(minute, tenth)`: the level at each tenth.
@@ -17,7 +17,7 @@ int minute_of_growth(int minutes, Level level) {
     for (int tenth = 0; tenth < 10; ++tenth) {
       floor.see(level(minute, tenth));
       const std::uint64_t now = 1 + static_cast<std::uint64_t>(minute * 10 + tenth) * kMinute / 10;
-      if (floor.grew(now, 100 * kMiB)) return minute;
+      if (floor.grew(now, 100 * kMega)) return minute;
     }
   }
   return -1;
@@ -25,7 +25,7 @@ int minute_of_growth(int minutes, Level level) {
 
 TEST(GrowingFloor, ALeakIsGrowth) {
   // 10 MiB a minute from the start: the floor of the first judged minute is the reference.
-  const int at = minute_of_growth(60, [](int minute, int) { return (1000 + 10 * minute) * kMiB; });
+  const int at = minute_of_growth(60, [](int minute, int) { return (1000 + 10 * minute) * kMega; });
   EXPECT_GE(at, 20);
   EXPECT_LE(at, 22);
 }
@@ -33,7 +33,7 @@ TEST(GrowingFloor, ALeakIsGrowth) {
 TEST(GrowingFloor, LoadingAndPeaksAreNot) {
   const auto level = [](int minute, int tenth) {
     const int loaded = minute < 8 ? minute * 1000 : 8000;
-    return (loaded + (tenth == 5 ? 4000 : 0)) * kMiB;
+    return (loaded + (tenth == 5 ? 4000 : 0)) * kMega;
   };
   EXPECT_EQ(minute_of_growth(200, level), -1);
 }

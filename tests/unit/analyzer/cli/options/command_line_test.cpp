@@ -164,7 +164,7 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
   }
   EXPECT_EQ(refused({"top"}),
             "top: not supported yet; this version has report, diff, explain, postmortem, tree, check, export, "
-            "pack, run, env, jupyter, mcp, doctor");
+            "pack, run, env, arm, jupyter, mcp, doctor");
 }
 
 // One line for each kind of value: it names the option, the value, and the values that are taken.
@@ -177,7 +177,7 @@ TEST(Arguments, OfAWrongValueAreNamedWithWhatIsExpected) {
   EXPECT_EQ(
       refused({}),
       "no command is given; this version has report, diff, explain, postmortem, tree, check, export, pack, "
-      "run, env, jupyter, mcp, doctor; see "
+      "run, env, arm, jupyter, mcp, doctor; see "
       "memtrace --help");
   EXPECT_EQ(refused({"report", "--format", "xml"}),
             "--format: xml not in {text,json,html}; see memtrace report --help");

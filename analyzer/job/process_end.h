@@ -14,7 +14,8 @@
 namespace memtrace::report {
 
 struct ProcessEnd {
-  // as the report's contract names it: exit, signal, oom_kill, killed_by_manager, exec, running, stopped, unknown
+  // as the report's contract names it: exit, signal, oom_kill, killed_by_manager, exec, running, stopped,
+  // unknown
   std::string how = "unknown";
   std::uint32_t code = 0;  // exit status, or the signal's number
   bool certain = false;    // true: the evidence is about this process and no other

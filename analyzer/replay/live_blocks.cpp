@@ -20,7 +20,8 @@ LiveBlocks::LiveBlocks(const trace::Definitions& definitions, const trace::Facts
       lost_births_(facts.lost_blocks.births),
       lost_deaths_(facts.lost_blocks.deaths) {
   if (facts.fork)
-    inherited_[0] = {static_cast<std::int64_t>(facts.fork->live), static_cast<std::int64_t>(facts.fork->tensor)};
+    inherited_[0] = {static_cast<std::int64_t>(facts.fork->live),
+                     static_cast<std::int64_t>(facts.fork->tensor)};
   if (facts.before) {
     inherited_[0].live += static_cast<std::int64_t>(facts.before->live);
     inherited_[0].tensor += static_cast<std::int64_t>(facts.before->tensor);

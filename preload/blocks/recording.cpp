@@ -84,8 +84,8 @@ bool only_counted(const HookedBlock& block) {
   return settings.counting && block.kind == format::Kind::heap && !is_mapping(block) && block.memory == 0;
 }
 
-// Changes the levels of an armed process, of which nothing else is kept. Returns false if the process is not armed:
-// then the event is recorded.
+// Changes the levels of an armed process, of which nothing else is kept. Returns false if the process is not
+// armed: then the event is recorded.
 template <class Change>
 bool only_levels(Change change) {
   if (!is_armed()) return false;
@@ -98,8 +98,8 @@ bool only_levels(Change change) {
   return true;
 }
 
-// Moves the level by the flows of small blocks since the last record. The first record of the thread after the call
-// carries them, as flows that moved the level before.
+// Moves the level by the flows of small blocks since the last record. The first record of the thread after the
+// call carries them, as flows that moved the level before.
 void fold_small_flows(Thread& thread) {
   const format::SmallTotals flows = unpublished(thread);
   level(0, change_of(flows));
@@ -194,7 +194,8 @@ void Recording::failed(const HookedBlock& block, const Refusal& why) const {
 
 void Recording::tick() const {
   notice_fork();
-  // The thread is registered first: that takes the threads lock, which take_levels() takes before the lock of events.
+  // The thread is registered first: that takes the threads lock, which take_levels() takes before the lock of
+  // events.
   Thread* const thread = is_armed() ? this_thread() : nullptr;
   if (thread != nullptr && only_levels([thread] { fold_small_flows(*thread); })) return;
   mark(format::CountersEvent{});

@@ -32,10 +32,10 @@ constexpr std::uint64_t kPeriodNs = 250'000'000; // events reach the file within
 constinit SpinLock drain_lock;
 REGISTER_LOCK(drain_lock, nullptr);
 constinit bool stop = false;
-constinit bool wanted = false;     // recording: the thread should run
-constinit std::uint32_t holds = 0; // calls in progress that need the thread stopped
+constinit bool wanted = false;                         // recording: the thread should run
+constinit std::uint32_t holds = 0;                     // calls in progress that need the thread stopped
 constinit rollup::StepId first_step = rollup::kNoStep; // of the recording, if `memtrace arm --steps` began it
-constinit char* memory = nullptr;  // the stack, and the stand-in for TLS
+constinit char* memory = nullptr;                      // the stack, and the stand-in for TLS
 
 // Sleeps until a pass is wanted that was not `heard`, or for `pause` ns. Peaks of RSS are shorter than that, so
 // RSS is read in between, without a drain pass. When each rise of `live` made a pass, an import made 230 passes
@@ -92,8 +92,8 @@ int end_for_unlikeness(const Likeness& likeness) {
   return 0;
 }
 
-// Counts whole steps: the first one began before the recording. A step that ends between two passes is seen with the
-// later one, so a few more may be recorded.
+// Counts whole steps: the first one began before the recording. A step that ends between two passes is seen
+// with the later one, so a few more may be recorded.
 void look_at_steps() {
   if (steps_wanted == 0) return;
   const Locked locked(pass_lock);

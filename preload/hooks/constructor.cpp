@@ -124,9 +124,9 @@ void start_at_event() {
 // - a founder's name is in the environment without its job.
 bool must_start_now() {
   using memtrace::record::start_environment;
-  for (const char* name :
-       {"MEMTRACE_MIN_PEAK", "MEMTRACE_EXACT_MIN", "MEMTRACE_SAMPLE", "MEMTRACE_MAX_TRACE", "MEMTRACE_MAX_NODE",
-        "MEMTRACE_STACKS", "MEMTRACE_PHASES", "MEMTRACE_CUPTI", "MEMTRACE_SPOOL", "MEMTRACE_ARM_AT", "MEMTRACE_ARM_GROWTH"})
+  for (const char* name : {"MEMTRACE_MIN_PEAK", "MEMTRACE_EXACT_MIN", "MEMTRACE_SAMPLE", "MEMTRACE_MAX_TRACE",
+                           "MEMTRACE_MAX_NODE", "MEMTRACE_STACKS", "MEMTRACE_PHASES", "MEMTRACE_CUPTI",
+                           "MEMTRACE_SPOOL", "MEMTRACE_ARM_AT", "MEMTRACE_ARM_GROWTH"})
     if (start_environment(name) != nullptr) return true;
   if (start_environment("MEMTRACE_FOUNDED") != nullptr && start_environment("MEMTRACE_JOB") == nullptr)
     return true;

@@ -6,8 +6,8 @@
 
 namespace memtrace::record {
 
-// The lowest level of a minute is its floor. The lowest floor after the first ten minutes is the reference: a model
-// and its data are loaded by then. A floor above the reference by the wanted bytes is growth.
+// The lowest level of a minute is its floor. The lowest floor after the first ten minutes is the reference: a
+// model and its data are loaded by then. A floor above the reference by the wanted bytes is growth.
 class GrowingFloor {
  public:
   void see(std::int64_t level) {

@@ -38,8 +38,8 @@ bool grew(std::int64_t level) {
   return floor_of_live.grew(os::monotonic_ns(), static_cast<std::int64_t>(settings.arm_growth));
 }
 
-// Returns the bytes that the level has of small blocks whose flows the next records of their threads carry. Threads
-// lock held.
+// Returns the bytes that the level has of small blocks whose flows the next records of their threads carry.
+// Threads lock held.
 std::int64_t small_level_to_come() {
   std::int64_t sum = 0;
   for (std::uint32_t i = 0; i < threads_made(); ++i) sum += change_of(thread_in_list(i)->folded);

@@ -57,7 +57,7 @@ constexpr std::uint64_t kBeginningNs =
 constinit SpinLock begin_lock;
 REGISTER_LOCK(begin_lock, nullptr);
 constinit std::uint64_t beginning_ns = 0; // the time when a thread took begin_lock
-constexpr unsigned kDevices = 7; // those with a level
+constexpr unsigned kDevices = 7;          // those with a level
 constinit Parent parent{};
 constinit std::int64_t devices_before[kDevices] = {};
 constinit Path executable{};

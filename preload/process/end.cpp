@@ -33,7 +33,8 @@ namespace {
 
 constinit int exit_code = 0;
 
-// Writes everything, and disables the process. `code`: of the process, if this is its end. Else `how` is unknown.
+// Writes everything, and disables the process. `code`: of the process, if this is its end. Else `how` is
+// unknown.
 void end_recording(format::EndHow how, int code) {
   bool said = false; // the end record is in a ring
   {
@@ -77,9 +78,10 @@ void end_recording(format::EndHow how, int code) {
 
 void end_life(int code) {
   const Unjudged unjudged;
-  if (!is_own_process()) return;
+  const bool had_begun = has_begun(); // false after `memtrace arm --steps`, too: its file is still there
+  if ((!had_begun && armed_file() == nullptr) || !is_own_process()) return;
   remove_armed_file();
-  if (!has_begun()) return;
+  if (!had_begun) return;
   if (state() == State::recording) return end_recording(format::EndHow::exit, code);
   enter(State::disabled);
 }

@@ -71,8 +71,8 @@ void read_settings(const char* exe) {
   read_size("MEMTRACE_ARM_AT", &settings.arm_at);
   read_size("MEMTRACE_ARM_GROWTH", &settings.arm_growth);
 
-  settings.active = format::records_in(exe, mode, start_environment("MEMTRACE_ONLY"),
-                                       start_environment("MEMTRACE_SKIP"));
+  settings.active =
+      format::records_in(exe, mode, start_environment("MEMTRACE_ONLY"), start_environment("MEMTRACE_SKIP"));
 }
 
 } // namespace memtrace::record

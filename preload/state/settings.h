@@ -28,8 +28,8 @@ struct Settings {
   PhaseSource phases = PhaseSource::automatic;
   bool active = true; // false for MEMTRACE=0 or a skipped program: disabled
   bool quiet = false;
-  // MEMTRACE=armed: the process counts and keeps levels, and records from a call on. A level or a growth of these
-  // bytes is a call, too; 0: it is not. `armed_stacks` becomes `stacks` then.
+  // MEMTRACE=armed: the process counts and keeps levels, and records from a call on. A level or a growth of
+  // these bytes is a call, too; 0: it is not. `armed_stacks` becomes `stacks` then.
   bool armed = false;
   std::uint64_t arm_at = 0;
   std::uint64_t arm_growth = 0;

@@ -21,8 +21,8 @@ void begin_recording();
 // For an armed process (state/arming.h): makes its file once it is large enough, and begins to record if it is
 // called or reaches its level. Inside a hook, guard held. Defined in process/arming.cpp.
 void look_at_arming();
-// Ends the recording of a process that goes on: `memtrace arm --steps`. Writes the rest, and disables the process.
-// Guard not held, outside malloc. Defined in process/end.cpp.
+// Ends the recording of a process that goes on: `memtrace arm --steps`. Writes the rest, and disables the
+// process. Guard not held, outside malloc. Defined in process/end.cpp.
 void stop_recording();
 // Waits while another thread begins to record, but at most until 50 ms after it began. For a new thread: a kill
 // loses its counts before there is a ring file. Guard held. Defined in process/begin.cpp.

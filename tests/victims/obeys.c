@@ -1,7 +1,7 @@
-// Purpose: takes and frees memory as the lines of stdin say, and prints after each the bytes that it holds, as the
-// allocator gave them. `a N`: a block of N bytes; `s N`: N blocks of 100 bytes; `m N`: a mapping of N bytes; `f`: frees
-// the oldest block or mapping; `F N`: frees N small blocks; `c N`: N threads take and free blocks of 8 KiB meanwhile;
-// `k`: a forked child answers from then on; `q`: ends.
+// Purpose: takes and frees memory as the lines of stdin say, and prints after each the bytes that it holds, as
+// the allocator gave them. `a N`: a block of N bytes; `s N`: N blocks of 100 bytes; `m N`: a mapping of N
+// bytes; `f`: frees the oldest block or mapping; `F N`: frees N small blocks; `c N`: N threads take and free
+// blocks of 8 KiB meanwhile; `k`: a forked child answers from then on; `q`: ends.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -38,10 +38,10 @@ std::string directory_of(const std::string& job) {
 ArmedProcess process_of(std::uint32_t pid) {
   const std::string path = armed_file_of(pid);
   if (path.empty())
-    throw report::UsageError(
-        fmt::format("pid {}: not armed: it does not run, is of another user, holds less than MEMTRACE_MIN_PEAK, or was "
-                    "started without MEMTRACE=armed",
-                    pid));
+    throw report::UsageError(fmt::format(
+        "pid {}: not armed: it does not run, is of another user, holds less than MEMTRACE_MIN_PEAK, or was "
+        "started without MEMTRACE=armed",
+        pid));
   auto process = armed_process(path);
   if (!process) throw report::UsageError(report::printable(path) + ": cannot be read and written by this user");
   return *std::move(process);
@@ -61,7 +61,8 @@ std::vector<ArmedProcess> wanted(const ArmArguments& arguments) {
 }
 
 std::string name_of(const format::ArmedFile& file) {
-  return file.rank == kNoRank ? fmt::format("pid {}", file.pid) : fmt::format("rank {} (pid {})", file.rank, file.pid);
+  return file.rank == kNoRank ? fmt::format("pid {}", file.pid)
+                              : fmt::format("rank {} (pid {})", file.rank, file.pid);
 }
 
 std::string answer(const ArmedProcess& process, const ArmArguments& arguments, bool called, bool before) {
@@ -79,8 +80,9 @@ std::string answer(const ArmedProcess& process, const ArmArguments& arguments, b
       break;
   }
   if (!called) return "cannot be called: its file cannot be written";
-  return fmt::format("did not answer within {} s: it allocates nothing, or was killed. It held {} when last seen",
-                     arguments.wait, report::size(static_cast<std::int64_t>(now->file.live)));
+  return fmt::format(
+      "did not answer within {} s: it allocates nothing, or was killed. It held {} when last seen",
+      arguments.wait, report::size(static_cast<std::int64_t>(now->file.live)));
 }
 
 bool waits(const ArmedProcess& process) {
@@ -103,7 +105,8 @@ int arm_command(const ArmArguments& arguments) {
     while (called[i] && waits(processes[i]) && std::chrono::steady_clock::now() < until)
       std::this_thread::sleep_for(kBetweenLooks);
     if (state_of(processes[i]) != ArmedState::recording) status = 1;
-    out += fmt::format("{} {}\n", name_of(processes[i].file), answer(processes[i], arguments, called[i], before[i]));
+    out += fmt::format("{} {}\n", name_of(processes[i].file),
+                       answer(processes[i], arguments, called[i], before[i]));
   }
   write_all({out}, "");
   return status;

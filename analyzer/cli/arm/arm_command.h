@@ -15,8 +15,8 @@ struct ArmArguments {
   std::uint32_t wait = 10;           // seconds for the answer
 };
 
-// Calls the processes, waits for their answers and prints a line for each. Returns 0 if all record, else 1. Throws
-// UsageError if there is no armed process.
+// Calls the processes, waits for their answers and prints a line for each. Returns 0 if all record, else 1.
+// Throws UsageError if there is no armed process.
 int arm_command(const ArmArguments& arguments);
 
 } // namespace memtrace::cli

@@ -28,7 +28,8 @@ bool is_armed_file(const ArmedFile& file) {
 std::optional<ArmedProcess> armed_process(const std::string& path) {
   const files::OwnFile file(path);
   ArmedProcess out{path, {}};
-  if (!file.is_open() || !file.read(0, &out.file, sizeof out.file) || !is_armed_file(out.file)) return std::nullopt;
+  if (!file.is_open() || !file.read(0, &out.file, sizeof out.file) || !is_armed_file(out.file))
+    return std::nullopt;
   out.file.trace[sizeof out.file.trace - 1] = '\0';
   return out;
 }
@@ -53,9 +54,8 @@ std::vector<ArmedProcess> armed_in(const std::string& directory) {
     if (!name.ends_with(format::kArmedSuffix)) continue;
     if (auto process = armed_process((fs::path(directory) / name).string())) out.push_back(*std::move(process));
   }
-  std::stable_sort(out.begin(), out.end(), [](const ArmedProcess& a, const ArmedProcess& b) {
-    return a.file.rank < b.file.rank;
-  });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const ArmedProcess& a, const ArmedProcess& b) { return a.file.rank < b.file.rank; });
   return out;
 }
 

@@ -18,8 +18,8 @@ struct ArmedProcess {
 
 // Returns nullopt if the file cannot be read, or is not of an armed process.
 std::optional<ArmedProcess> armed_process(const std::string& path);
-// Returns the file that the process has mapped, as this process reaches it: the process may be in a container. "" if
-// it has none, or may not be looked at.
+// Returns the file that the process has mapped, as this process reaches it: the process may be in a container.
+// "" if it has none, or may not be looked at.
 std::string armed_file_of(std::uint32_t pid);
 // Returns the processes whose files are in the directory of a job, in order of rank, then of name.
 std::vector<ArmedProcess> armed_in(const std::string& directory);

@@ -9,7 +9,8 @@
 namespace memtrace::cli {
 namespace {
 
-void add_number(CLI::App& command, const char* name, std::uint32_t& number, const char* help, const char* type) {
+void add_number(CLI::App& command, const char* name, std::uint32_t& number, const char* help,
+                const char* type) {
   command.add_option(name, number, help)->type_name(type)->check(check_number);
 }
 
@@ -19,12 +20,12 @@ void add_arm(CLI::App& app, const std::function<void(const ArmArguments&)>& pars
   const auto arguments = std::make_shared<ArmArguments>();
   CLI::App* const command =
       app.add_subcommand("arm", "have a process that was started with MEMTRACE=armed record from now on");
-  CLI::Option* const pid = command
-                               ->add_option_function<std::uint32_t>(
-                                   "PID", [arguments](std::uint32_t value) { arguments->pid = value; },
-                                   "the process")
-                               ->type_name("")
-                               ->check(check_number);
+  CLI::Option* const pid =
+      command
+          ->add_option_function<std::uint32_t>(
+              "PID", [arguments](std::uint32_t value) { arguments->pid = value; }, "the process")
+          ->type_name("")
+          ->check(check_number);
   CLI::Option* const job =
       command
           ->add_option_function<std::string>(

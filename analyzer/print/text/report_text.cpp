@@ -82,9 +82,10 @@ class ReportText {
     }
     lines_.strong(text + used());
     if (const auto& before = facts.before)
-      lines_.paragraph("", fmt::format("Armed: recording began {} after the start, when the process held {}. What it "
-                                       "held then has no sites.",
-                                       duration(analysis_.seconds(before->stamp)), sized(before->live)));
+      lines_.paragraph(
+          "", fmt::format("Armed: recording began {} after the start, when the process held {}. What it "
+                          "held then has no sites.",
+                          duration(analysis_.seconds(before->stamp)), sized(before->live)));
   }
 
   std::string finished() const {

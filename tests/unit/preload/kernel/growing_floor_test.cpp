@@ -9,7 +9,8 @@ namespace {
 constexpr std::int64_t kMega = 1 << 20;
 constexpr std::uint64_t kMinute = GrowingFloor::kMinuteNs;
 
-// Returns the minute in which 100 MiB of growth are seen, or -1. `level(minute, tenth)`: the level at each tenth.
+// Returns the minute in which 100 MiB of growth are seen, or -1. `level(minute, tenth)`: the level at each
+// tenth.
 template <class Level>
 int minute_of_growth(int minutes, Level level) {
   GrowingFloor floor;

@@ -16,13 +16,13 @@ bool is_plain(const Block& block) {
 
 } // namespace
 
-BlockGroups::BlockGroups(const trace::Trace& trace, Step last_step)
-    : askers_(trace),
-      makers_(trace),
-      builders_(trace, frameworks::kBuilders),
-      modules_(trace.definitions()),
+BlockGroups::BlockGroups(const trace::Definitions& definitions, const trace::Facts& facts, Step last_step)
+    : askers_(definitions, facts),
+      makers_(definitions),
+      builders_(definitions, frameworks::kBuilders),
+      modules_(definitions),
       last_step_(last_step),
-      modules_seen_(trace.facts().parameters.has_value()) {}
+      modules_seen_(facts.parameters.has_value()) {}
 
 HoldingGroup BlockGroups::of_dead(const Block& block, const Phases& phases) {
   return group(block, phases.paths(),

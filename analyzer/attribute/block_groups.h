@@ -16,7 +16,9 @@ class BlockGroups {
  public:
   // `last_step`: the last step of the trace, known from the first pass. The death of a block in the last step
   // tells less about its role than an earlier death.
-  BlockGroups(const trace::Trace& trace, Step last_step);
+  BlockGroups(const trace::Trace& trace, Step last_step)
+      : BlockGroups(trace.definitions(), trace.facts(), last_step) {}
+  BlockGroups(const trace::Definitions& definitions, const trace::Facts& facts, Step last_step);
 
   // Give it each label of the pass.
   void labelled(const Block& block) { roles_.labelled(block); }

@@ -15,7 +15,10 @@ class Makers {
  public:
   explicit Makers(const trace::Trace& trace,
                   std::span<const frameworks::RoleOfFunction> functions = frameworks::kRolesOfFunctions)
-      : definitions_(trace.definitions()), functions_(functions) {}
+      : Makers(trace.definitions(), functions) {}
+  explicit Makers(const trace::Definitions& definitions,
+                  std::span<const frameworks::RoleOfFunction> functions = frameworks::kRolesOfFunctions)
+      : definitions_(definitions), functions_(functions) {}
 
   // Returns the role if a function in the stack makes memory for only one purpose; else unknown. Each frame is
   // examined once.

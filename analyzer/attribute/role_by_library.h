@@ -15,8 +15,9 @@ namespace memtrace::replay {
 
 class Askers {
  public:
-  explicit Askers(const trace::Trace& trace)
-      : definitions_(trace.definitions()), modules_(trace.definitions(), trace.facts().page_bytes) {}
+  explicit Askers(const trace::Trace& trace) : Askers(trace.definitions(), trace.facts()) {}
+  Askers(const trace::Definitions& definitions, const trace::Facts& facts)
+      : definitions_(definitions), modules_(definitions, facts.page_bytes) {}
 
   // Returns comm for NCCL's buffers, workspace for memory of CUDA's mathematical libraries; else unknown. Each
   // frame is examined once.

@@ -34,6 +34,7 @@ struct Start {
     return postmortem_command(arguments);
   }
   int operator()(const memtrace::cli::TreeArguments& arguments) const { return tree_command(arguments); }
+  int operator()(const memtrace::cli::TopArguments& arguments) const { return top_command(arguments); }
   int operator()(const memtrace::cli::CheckArguments& arguments) const { return check_command(arguments); }
   int operator()(const memtrace::cli::ExportArguments& arguments) const { return export_command(arguments); }
   int operator()(const memtrace::cli::PackArguments& arguments) const { return pack_command(arguments); }

@@ -5,9 +5,16 @@
 
 namespace memtrace::trace {
 
+bool earlier(const Run& a, const Run& b) {
+  if (a.source != b.source) return a.source < b.source;
+  if (a.first_sequence != b.first_sequence) return a.first_sequence < b.first_sequence;
+  return a.records > b.records;
+}
+
 Cursor::Cursor(const Cursor& other)
     : runs_(other.runs_),
       run_(other.run_),
+      follows_(other.follows_),
       open_(other.open_),
       in_run_(other.in_run_),
       expected_(other.expected_),
@@ -35,6 +42,13 @@ bool Cursor::prepare_model(const Run& run) {
   return true;
 }
 
+// True if all records of the run were given, or it is empty. If more runs may come, a segment is decoded all
+// the same: its records were given from a ring, and the next segment continues its coding.
+bool Cursor::is_given(const Run& run) const {
+  const std::uint64_t end = run.first_sequence + run.records;
+  return end <= expected_ && (!follows_ || run.segment == nullptr || end <= coded_to_.value_or(0));
+}
+
 // Opens the next run that has new records. Returns false after the last run.
 bool Cursor::open_next() {
   while (run_ < runs_.size()) {
@@ -44,7 +58,7 @@ bool Cursor::open_next() {
       expected_ = 0;
       coded_to_.reset();
     }
-    if (run.first_sequence + run.records <= expected_) continue; // all of it was given, or it is empty
+    if (is_given(run)) continue;
     if (run.fresh) expected_ = std::max(expected_, run.first_sequence);
     if (run.first_sequence > expected_) {
       missing_ += run.first_sequence - expected_;
@@ -69,6 +83,7 @@ bool Cursor::open_next() {
   }
   payload_ = {}; // a finished thread does not retain memory
   decoder_.reset();
+  if (follows_) return false;
   model_.reset();
   return false;
 }

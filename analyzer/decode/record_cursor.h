@@ -27,6 +27,9 @@ struct Run {
   bool fresh = false; // first after a gap between files: records missing before it are not lost
 };
 
+// The order in which the runs of one thread are read. If two begin at one record, the longer one comes first.
+bool earlier(const Run& a, const Run& b);
+
 struct Stream {
   std::uint32_t thread = 0;
   std::vector<Run> definitions;             // by sequence
@@ -44,6 +47,15 @@ class Cursor {
   Cursor(const Cursor& other);
   Cursor(Cursor&&) = default;
 
+  // Retains the model at the end of the runs, for more runs. They may repeat records that were given already.
+  struct Follow {};
+  explicit Cursor(Follow) : follows_(true) {}
+  // Continues with runs that came later. All runs before were read.
+  void continue_with(std::span<const Run> runs) {
+    runs_ = runs;
+    run_ = 0;
+  }
+
   // Returns false after the last record. Reads the file once per segment.
   bool next(format::RingRecord& out);
   // Returns the first stamp of the next run, without reading its segment. Returns ~0 after the last run.
@@ -56,11 +68,13 @@ class Cursor {
 
  private:
   bool prepare_model(const Run& run);
+  bool is_given(const Run& run) const;
   bool open_next();
   bool from_run(format::RingRecord& out);
 
   std::span<const Run> runs_;
   std::size_t run_ = 0; // the next to open
+  bool follows_ = false;
   const Run* open_ = nullptr;
   std::uint64_t in_run_ = 0; // records taken from the open run
   std::uint64_t expected_ = 0;

@@ -14,8 +14,9 @@ namespace {
 using format::EventType;
 using format::Source;
 
-// Returns the number in the first record of the snapshot. Returns nullopt if there is none. 0 is the number of
-// the trace file, so no window has it.
+} // namespace
+
+// The number is in the first record of the snapshot. 0 is the number of the trace file, so no window has it.
 std::optional<std::uint32_t> number_of(const WindowFile& window) {
   const auto model = std::make_unique<Model>(); // too large for a stack
   for (const Segment& segment : window.index->segments()) {
@@ -31,8 +32,6 @@ std::optional<std::uint32_t> number_of(const WindowFile& window) {
   }
   return std::nullopt;
 }
-
-} // namespace
 
 std::vector<WindowFile> find_windows(const std::string& stem, std::uint64_t trace_id) {
   std::vector<WindowFile> windows;

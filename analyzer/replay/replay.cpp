@@ -141,6 +141,22 @@ trace::OrderCounts Replay::run(Observer& observer, trace::Trace::Places* places,
   return counts;
 }
 
+FollowedReplay::FollowedReplay(const trace::Definitions& definitions, const trace::Facts& facts,
+                               Observer& observer)
+    : ledger_(definitions, facts), phases_(definitions, facts), observer_(observer) {
+  observer_.ledger_ = &ledger_;
+  observer_.phases_ = &phases_;
+  observer_.started();
+}
+
+void FollowedReplay::take(std::span<const trace::Event> events) {
+  Steps steps(ledger_, phases_, observer_);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (i + kExpected < events.size()) ledger_.expect(events[i + kExpected]);
+    steps.take(events[i]);
+  }
+}
+
 void Replay::run_to(trace::Ordinal until, Observer& observer) {
   observer.ledger_ = &ledger_;
   observer.phases_ = &phases_;

@@ -30,6 +30,7 @@ class Observer : public PhaseWatcher, public BlockWatcher {
  private:
   friend class Replay;
   friend class Observers;
+  friend class FollowedReplay;
   const LiveBlocks* ledger_ = nullptr;
   const Phases* phases_ = nullptr;
 };
@@ -66,6 +67,25 @@ class Replay {
   const Keyframe* from_ = nullptr;
   LiveBlocks ledger_;
   Phases phases_;
+};
+
+// A replay that gets its events bit by bit, while the process runs.
+class FollowedReplay {
+ public:
+  // All must exist as long as this replay. `facts` may change.
+  FollowedReplay(const trace::Definitions& definitions, const trace::Facts& facts, Observer& observer);
+  FollowedReplay(const FollowedReplay&) = delete;
+  FollowedReplay& operator=(const FollowedReplay&) = delete;
+
+  void take(std::span<const trace::Event> events);
+
+  const LiveBlocks& ledger() const { return ledger_; }
+  const Phases& phases() const { return phases_; }
+
+ private:
+  LiveBlocks ledger_;
+  Phases phases_;
+  Observer& observer_;
 };
 
 } // namespace memtrace::replay

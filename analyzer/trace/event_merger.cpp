@@ -105,6 +105,37 @@ Order::Order(const Streams& streams, const Beginning& beginning) : ordinal_(begi
   }
 }
 
+void Order::append(const Streams& streams, const Beginning& beginning) {
+  std::map<std::uint32_t, std::size_t> known;
+  for (std::size_t i = 0; i < threads_.size(); ++i) known[threads_[i].stream->thread] = i;
+  for (const auto& [thread, stream] : streams) {
+    const auto [at, fresh] = known.try_emplace(thread, threads_.size());
+    if (fresh) {
+      threads_.push_back({&stream, Cursor(Cursor::Follow{})});
+      if (const auto carried = beginning.small.find(thread); carried != beginning.small.end())
+        threads_.back().seen = carried->second;
+    }
+    ThreadStream& more = threads_[at->second];
+    more.stream = &stream;
+    more.cursor.continue_with(stream.events);
+    const format::Stamp first = more.cursor.next_not_before();
+    if (first != ~format::Stamp{0}) turns_.push({first, at->second});
+  }
+}
+
+SmallTotals Order::not_carried() const {
+  SmallTotals sum{};
+  for (const ThreadStream& thread : threads_) {
+    if (!thread.stream->small) continue;
+    const SmallTotals& total = *thread.stream->small;
+    const SmallTotals& seen = thread.seen;
+    if (total.allocated < seen.allocated || total.freed < seen.freed) continue; // of another use of the slot
+    sum.allocated += total.allocated - seen.allocated;
+    sum.freed += total.freed - seen.freed;
+  }
+  return sum;
+}
+
 // Loads the thread's next record into `head` and queues it. Returns false at the end of the thread.
 bool Order::load(std::size_t index) {
   ThreadStream& thread = threads_[index];
@@ -267,7 +298,7 @@ bool Order::turn() {
   now_.reset();
   ThreadStream& thread = threads_[index];
   if (thread.loaded) split(thread, thread.head);
-  if (!load(index)) rest(thread);
+  if (!load(index) && !follows_) rest(thread);
   return true;
 }
 

@@ -75,6 +75,15 @@ struct Beginning {
 class Order {
  public:
   explicit Order(const Streams& streams, const Beginning& beginning = {});
+  // A merge that continues when more records come: see append(). It leaves out the flows after the last record
+  // of each thread, because a later record carries them.
+  struct Follow {};
+  Order(Follow, const Beginning& beginning) : follows_(true), ordinal_(beginning.ordinal) {}
+  // Adds what came since. All events before were given. `streams` must exist until the next call, and the flows
+  // that `beginning` names are those of threads without records so far.
+  void append(const Streams& streams, const Beginning& beginning);
+  // Returns the flows of small blocks that no record carries yet, by the totals that append() got last.
+  format::SmallTotals not_carried() const;
 
   // Sets `out` to the next events, some hundreds at a time, or to none after the last.
   void next(std::vector<Event>& out);
@@ -131,6 +140,7 @@ class Order {
     ready_.back().ordinal = ++ordinal_;
   }
 
+  bool follows_ = false;
   std::vector<ThreadStream> threads_;
   std::priority_queue<StreamTurn, std::vector<StreamTurn>, std::greater<>> turns_;
   std::priority_queue<PendingBirth, std::vector<PendingBirth>, std::greater<>> later_;

@@ -24,12 +24,6 @@ std::string stem_of(const std::string& path) {
   return named ? path.substr(0, path.size() - suffix) : path;
 }
 
-bool earlier(const Run& a, const Run& b) {
-  if (a.source != b.source) return a.source < b.source;
-  if (a.first_sequence != b.first_sequence) return a.first_sequence < b.first_sequence;
-  return a.records > b.records; // if two begin at one record, the longer one comes first
-}
-
 std::uint64_t records_of(std::span<const Run> runs) {
   std::uint64_t out = 0;
   for (const Run& run : runs) out += run.records;

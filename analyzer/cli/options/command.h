@@ -18,6 +18,7 @@
 #include "analyzer/cli/run/jupyter_command.h"
 #include "analyzer/cli/run/mcp_command.h"
 #include "analyzer/cli/run/run_command.h"
+#include "analyzer/cli/top/top_command.h"
 
 namespace memtrace::cli {
 
@@ -28,6 +29,7 @@ struct Say {
 
 using Command = std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, ExplainArguments,
                              PackArguments, TreeArguments, CheckArguments, ExportArguments, RunArguments,
-                             EnvArguments, ArmArguments, JupyterArguments, McpArguments, DoctorArguments>;
+                             EnvArguments, ArmArguments, JupyterArguments, McpArguments, DoctorArguments,
+                             TopArguments>;
 
 } // namespace memtrace::cli

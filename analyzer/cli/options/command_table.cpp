@@ -30,6 +30,7 @@ std::unique_ptr<CLI::App> command_table(const std::vector<std::string>& traced,
   add_explain(*app, keep);
   add_postmortem(*app, keep);
   add_tree(*app, keep);
+  add_top(*app, keep);
   add_check(*app, keep);
   add_export(*app, keep);
   add_pack(*app, keep);

@@ -20,6 +20,7 @@
 #include "analyzer/cli/run/jupyter_command.h"
 #include "analyzer/cli/run/mcp_command.h"
 #include "analyzer/cli/run/run_command.h"
+#include "analyzer/cli/top/top_command.h"
 
 namespace CLI {
 class App;
@@ -32,6 +33,7 @@ void add_diff(CLI::App& app, const std::function<void(const DiffArguments&)>& pa
 void add_explain(CLI::App& app, const std::function<void(const ExplainArguments&)>& parsed);
 void add_postmortem(CLI::App& app, const std::function<void(const PostmortemArguments&)>& parsed);
 void add_tree(CLI::App& app, const std::function<void(const TreeArguments&)>& parsed);
+void add_top(CLI::App& app, const std::function<void(const TopArguments&)>& parsed);
 void add_check(CLI::App& app, const std::function<void(const CheckArguments&)>& parsed);
 void add_export(CLI::App& app, const std::function<void(const ExportArguments&)>& parsed);
 void add_pack(CLI::App& app, const std::function<void(const PackArguments&)>& parsed);

@@ -1,0 +1,122 @@
+// Purpose: the last steps, their phases and the newest large allocations, event by event.
+#include "analyzer/live/recent_steps.h"
+
+#include <algorithm>
+
+namespace memtrace::live {
+namespace {
+
+using format::EventType;
+
+constexpr std::uint64_t kLargeBytes = 1 << 20;
+constexpr std::size_t kMostOpen = 256; // phases; more are of threads that each have their own
+
+void raise(Levels& levels, std::size_t memory, std::int64_t bytes) {
+  if (levels.size() <= memory) levels.resize(memory + 1);
+  levels[memory] = std::max(levels[memory], bytes);
+}
+
+bool changes_levels(EventType type) {
+  return type == EventType::birth || type == EventType::death || type == EventType::counters ||
+         type == EventType::move || type == EventType::protect;
+}
+
+bool is_of_program(EventType type) {
+  return changes_levels(type) || type == EventType::phase_begin || type == EventType::phase_end ||
+         type == EventType::step;
+}
+
+} // namespace
+
+Levels RecentSteps::levels() const {
+  Levels out;
+  for (std::size_t i = 0; i < memories_; ++i) out.push_back(ledger().level(static_cast<MemoryId>(i)).live);
+  return out;
+}
+
+void RecentSteps::step_begins(Step step) {
+  if (step == now_) return;
+  if (now_ != Step::none) {
+    last_ = std::move(present_);
+    whole_ = now_;
+  }
+  present_.clear();
+  now_ = step;
+  const Levels at = levels();
+  steps_.push_back({step, last_stamp_, at, at});
+  if (steps_.size() > kSteps) steps_.pop_front();
+}
+
+void RecentSteps::began(const replay::Occurrence& occurrence) {
+  step_begins(occurrence.step);
+  if (open_.size() >= kMostOpen) return;
+  const Levels at = levels();
+  open_.push_back({occurrence.id, occurrence.path, occurrence.step, at, at});
+}
+
+void RecentSteps::close(const OpenPhase& open) {
+  if (open.step != now_ && open.step != whole_) return;
+  PathFigures& figures = (open.step == now_ ? present_ : last_)[open.path];
+  const Levels exit = levels();
+  for (std::size_t i = 0; i < exit.size(); ++i) {
+    const std::int64_t entry = level_in(open.entry, i), peak = std::max(level_in(open.peak, i), exit[i]);
+    raise(figures.peak, i, peak);
+    raise(figures.transient, i, peak - std::max(entry, exit[i]));
+    if (figures.net.size() <= i) figures.net.resize(i + 1);
+    figures.net[i] += exit[i] - entry;
+  }
+}
+
+void RecentSteps::ended(const replay::Occurrence& occurrence, bool) {
+  const auto at = std::find_if(open_.rbegin(), open_.rend(),
+                               [&](const OpenPhase& open) { return open.id == occurrence.id; });
+  if (at == open_.rend()) return;
+  close(*at);
+  open_.erase(std::next(at).base());
+}
+
+// On a GPU, tensors lie inside the segments that the driver gave, and tell more than these.
+void RecentSteps::born(const replay::Block& block) {
+  const bool counts = block.memory == 0 ? block.counted : block.tensor;
+  if (!counts || block.given < kLargeBytes) return;
+  auto at = std::find_if(large_.begin(), large_.end(), [&](const LargeBirth& known) {
+    return known.stack == block.stack && known.memory == block.memory;
+  });
+  const std::uint64_t times = at == large_.end() ? 1 : at->times + 1;
+  if (at == large_.end()) {
+    if (large_.size() < kLarge) large_.emplace_back();
+    at = std::prev(large_.end());
+  }
+  std::rotate(large_.begin(), at, std::next(at));
+  large_.front() = {block.stack, block.memory, block.given, times, block.birth_stamp, block.born};
+}
+
+void RecentSteps::after(const trace::Event& event, const replay::PhasePosition& place) {
+  last_stamp_ = std::max(last_stamp_, event.stamp);
+  if (event.type == EventType::step) step_begins(phases().step());
+  if (event.type == EventType::sample_process) {
+    sampled_.push_back({event.stamp, ledger().level(0).live});
+    if (sampled_.size() > kSampled) sampled_.pop_front();
+  }
+  if (!is_of_program(event.type)) return;
+  place_ = place;
+  if (!changes_levels(event.type)) return;
+  const std::size_t memory = event.flags >> format::kMemoryShift;
+  memories_ = std::max(memories_, memory + 1);
+  const std::int64_t live = ledger().level(static_cast<MemoryId>(memory)).live;
+  if (!steps_.empty() && live > level_in(steps_.back().peak, memory)) raise(steps_.back().peak, memory, live);
+  for (OpenPhase& open : open_)
+    if (live > level_in(open.peak, memory)) raise(open.peak, memory, live);
+}
+
+void RecentSteps::cut(const trace::Event&) {
+  steps_.clear();
+  open_.clear();
+  present_.clear();
+  last_.clear();
+  large_.clear();
+  sampled_.clear();
+  now_ = whole_ = Step::none;
+}
+
+} // namespace memtrace::live

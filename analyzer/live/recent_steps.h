@@ -1,0 +1,100 @@
+// Purpose: the last steps, their phases and the newest large allocations, event by event.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "analyzer/replay/replay.h"
+
+namespace memtrace::live {
+
+using replay::MemoryId;
+using replay::Step;
+
+// Levels of the memories that were used, by MemoryId.
+using Levels = std::vector<std::int64_t>;
+inline std::int64_t level_in(const Levels& levels, std::size_t memory) {
+  return memory < levels.size() ? levels[memory] : 0;
+}
+
+struct RecentStep {
+  Step step = Step::none;
+  format::Stamp began = 0;
+  Levels begin, peak; // live bytes
+};
+
+// All occurrences of one path in one step.
+struct PathFigures {
+  Levels peak, transient, net; // live bytes
+};
+using PathTable = std::map<replay::PathId, PathFigures>;
+
+// The newest allocation of a site that allocates much at once.
+struct LargeBirth {
+  format::StackId stack{};
+  MemoryId memory = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t times = 1;
+  format::Stamp stamp = 0;
+  replay::PhasePosition place;
+};
+
+struct SampledLevel {
+  format::Stamp stamp = 0;
+  std::int64_t live = 0; // of the host
+};
+
+// Bounded memory: the last kSteps steps, the phases of two of them.
+class RecentSteps : public replay::Observer {
+ public:
+  static constexpr std::size_t kSteps = 256;
+  static constexpr std::size_t kLarge = 8;
+  static constexpr std::size_t kSampled = 600; // 5 minutes
+
+  const std::deque<RecentStep>& steps() const { return steps_; }
+  // Returns the phases of the last whole step, or those of the present one if there is no whole step.
+  const PathTable& path_table() const { return whole_ == Step::none ? present_ : last_; }
+  Step phases_of() const { return whole_; } // none: of the present step, or of the run without steps
+  const std::vector<LargeBirth>& large() const { return large_; } // newest first
+  const std::deque<SampledLevel>& sampled() const { return sampled_; }
+  const replay::PhasePosition& place() const { return place_; } // of the last event of the program
+  std::size_t memories() const { return memories_; }
+  format::Stamp last() const { return last_stamp_; }
+
+  void began(const replay::Occurrence& occurrence) override;
+  void ended(const replay::Occurrence& occurrence, bool skipped) override;
+  void born(const replay::Block& block) override;
+  void labelled(const replay::Block& block) override { to_label_.push_back(block); }
+  void after(const trace::Event& event, const replay::PhasePosition& place) override;
+  void cut(const trace::Event& event) override;
+
+  // Returns the blocks that were labelled since the last call.
+  std::vector<replay::Block> take_labels() { return std::exchange(to_label_, {}); }
+
+ private:
+  struct OpenPhase {
+    replay::OccurrenceId id{};
+    replay::PathId path{};
+    Step step = Step::none;
+    Levels entry, peak;
+  };
+  Levels levels() const;
+  void step_begins(Step step);
+  void close(const OpenPhase& open);
+
+  std::deque<RecentStep> steps_;
+  std::vector<OpenPhase> open_;
+  PathTable present_, last_;
+  Step whole_ = Step::none;
+  Step now_ = Step::none;
+  std::vector<LargeBirth> large_;
+  std::deque<SampledLevel> sampled_;
+  std::vector<replay::Block> to_label_;
+  replay::PhasePosition place_;
+  format::Stamp last_stamp_ = 0;
+  std::size_t memories_ = 1;
+};
+
+} // namespace memtrace::live

@@ -1,0 +1,100 @@
+// Purpose: the trace of a process that still runs, read on from where the last reading ended.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyzer/decode/ring_reader.h"
+#include "analyzer/decode/segment_file.h"
+#include "analyzer/decode/window_files.h"
+#include "analyzer/trace/event_merger.h"
+#include "analyzer/trace/kernel_samples.h"
+#include "analyzer/trace/process_facts.h"
+
+namespace memtrace::trace {
+
+// Reads each segment once. The records in the rings are read at each refresh, and are given before they reach a
+// segment. It only reads files at offsets, so the process does not notice it.
+//
+// If the trace has windows, it begins with the last but one, whose snapshot has the state at that time.
+class FollowedTrace {
+ public:
+  // Reads definitions and facts, as far as they are there. Throws ReadError if nothing of the trace can be
+  // read.
+  explicit FollowedTrace(const std::string& path);
+  FollowedTrace(const FollowedTrace&) = delete;
+  FollowedTrace& operator=(const FollowedTrace&) = delete;
+
+  // Gives the events that came since, in order. `until`: events of later stamps wait for the next refresh,
+  // because threads are read one after the other. Returns false if it cannot continue: records between are not
+  // there any more, or the rules by which steps are counted became known only now. Then begin again with a new
+  // object.
+  bool refresh(format::Stamp until, const std::function<void(std::span<const Event>)>& take);
+
+  const std::string& path() const { return file_.path(); }
+  const Definitions& definitions() const { return definitions_; }
+  const Facts& facts() const { return facts_; }
+  const Samples& samples() const { return samples_; }
+  const Rings* rings() const { return rings_ ? &*rings_ : nullptr; }
+  // Returns the flows of small blocks since the last record of each thread.
+  format::SmallTotals not_carried() const { return order_ ? order_->not_carried() : format::SmallTotals{}; }
+  std::uint64_t events() const { return events_; } // given so far
+  bool begins_later() const { return from_ != 0; } // it began with a window: earlier steps are not shown
+
+ private:
+  struct KnownWindow {
+    std::uint64_t inode = 0;
+    std::size_t taken = 0; // segments
+    WindowFile of;
+  };
+
+  void gather();
+  void gather_windows();
+  void open_window(std::uint32_t place, const std::string& path, std::uint64_t inode);
+  void add(const File& file, const Segment& segment, bool window);
+  void add_rings();
+  void read_definitions();
+  void survey();
+  void begin(const std::function<void(std::span<const Event>)>& take);
+  void begin_threads();
+  bool note(std::span<const Event> events);
+  void give(format::Stamp until, const std::function<void(std::span<const Event>)>& take);
+  void find_facts();
+
+  File file_;
+  SegmentIndex index_;
+  std::string stem_;
+  std::string rings_path_;
+  std::size_t taken_ = 0;                        // segments of `file_`
+  std::map<std::uint32_t, KnownWindow> windows_; // by the number in the name of the file
+  std::uint32_t from_ = 0;                       // number of the window with which it began; 0: the trace file
+  std::optional<Rings> rings_;
+
+  // What the last gather() found.
+  std::deque<Segment> segments_;
+  Streams streams_;
+  std::vector<Run> snapshot_;
+  std::map<std::uint32_t, std::vector<Run>> new_definitions_;
+
+  std::map<std::uint32_t, Cursor> definition_cursors_;
+  Definitions definitions_;
+  Survey survey_;
+  Facts facts_;
+  Samples samples_;
+  format::Stamp last_ = 0;
+  Beginning beginning_;
+  std::set<std::uint32_t> known_threads_; // with records, if it began with a window
+  std::optional<Order> order_;            // null before the first refresh
+  std::uint64_t missing_ = 0;
+  std::vector<Event> waiting_; // by stamp
+  Ordinal ordinal_ = 0;
+  std::uint64_t events_ = 0;
+};
+
+} // namespace memtrace::trace

@@ -14,6 +14,7 @@ polars=$cache/polars
 quantised=$cache/quantised # packages that pack parameters into fewer bits
 triton=$cache/triton
 perfetto=$cache/perfetto
+prometheus=$cache/prometheus
 pytest=$cache/pytest
 site=$cache/site # mkdocs-material, which makes a site of the documents
 lint=$cache/lint # lizard, which measures functions, and mypy, which checks types

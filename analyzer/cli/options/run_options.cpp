@@ -4,6 +4,7 @@
 
 #include "analyzer/cli/options/recorder_options.h"
 #include "analyzer/cli/options/subcommands.h"
+#include "analyzer/watch/memory_limit.h"
 #include "preload/format/setting_values.h"
 
 namespace memtrace::cli {
@@ -34,6 +35,40 @@ std::string check_phases(const std::string& text) {
 
 std::string check_cupti(const std::string& text) {
   return check_choice(format::kCuptiNames, text);
+}
+
+std::string check_threshold(const std::string& text) {
+  return watch::threshold_of(text)
+             ? ""
+             : text + " is neither a share such as 90%, below 100%, nor a size that is left, such as 4G";
+}
+
+std::string check_metrics_file(const std::string& text) {
+  return text.ends_with(".prom") ? ""
+                                 : text + " does not end in .prom, so the textfile collector does not read it";
+}
+
+// The options of what runs beside the program.
+void add_watch_options(CLI::App& command, WatchArguments& arguments) {
+  command
+      .add_option_function<std::string>(
+          "--warn-at", [&arguments](const std::string& text) { arguments.warn_at = watch::threshold_of(text); },
+          "say on stderr when the job has used this share of a limit that would end it, or when less than SIZE "
+          "is left; with --on-near-limit: 90%")
+      ->type_name("90%|SIZE")
+      ->check(check_threshold);
+  command
+      .add_option("--on-near-limit", arguments.on_near_limit,
+                  "then also run this command line of sh, once, beside the program")
+      ->type_name("CMD")
+      ->check([](const std::string& text) { return text.empty() ? "expected a command line for sh" : ""; });
+  command
+      .add_option(
+          "--metrics-file", arguments.metrics_file,
+          "while the program runs, write its figures to this file every 5 s, for the textfile collector "
+          "of Prometheus' node exporter; its name ends in .prom")
+      ->type_name("FILE.prom")
+      ->check(check_metrics_file);
 }
 
 constexpr RecorderOption kRecorderOptions[] = {
@@ -101,6 +136,7 @@ void add_run(CLI::App& app, const std::vector<std::string>& command,
   add_recorder_options(*run, arguments->variables);
   run->add_option("--pack", arguments->pack, "when the program has ended, pack its traces into this new file")
       ->type_name("FILE");
+  add_watch_options(*run, arguments->watch);
   run->callback([arguments, parsed] {
     if (arguments->command.empty())
       throw CLI::ValidationError("run", "expected a command behind --, as in: memtrace run -- python train.py");

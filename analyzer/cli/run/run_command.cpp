@@ -25,6 +25,7 @@
 #include "analyzer/cli/run/preload_object.h"
 #include "analyzer/cli/run/process_watcher.h"
 #include "analyzer/cli/run/sanitizer_runtime.h"
+#include "analyzer/cli/watch/side_process.h"
 #include "analyzer/files/writing.h"
 #include "analyzer/job/usage_error.h"
 #include "analyzer/wording/utf8.h"
@@ -48,6 +49,12 @@ void pass_on(int number, siginfo_t* info, void*) {
   if (number == SIGINT || number == SIGQUIT || number == SIGTERM || number == SIGHUP) interrupted = 1;
   if (child > 0 && info->si_code <= 0) ::kill(static_cast<pid_t>(child), number);
   errno = keep;
+}
+
+// Returns the value of LD_PRELOAD without `object`.
+std::string preloaded_besides(const std::string& object) {
+  const char* const value = std::getenv("LD_PRELOAD");
+  return value != nullptr ? without_object(object, value) : "";
 }
 
 void set_environment(const RunArguments& arguments, const std::string& object) {
@@ -86,8 +93,9 @@ void set_environment(const RunArguments& arguments, const std::string& object) {
   ::_exit(told > 0 && error == ENOENT ? 127 : 126);
 }
 
-// Returns the wait status of the command.
-int wait_for(pid_t pid, Watch& watch) {
+// Returns the wait status of the command. Watches its memory until then, if `arguments` say so.
+int wait_for(pid_t pid, Watch& watch, const WatchArguments& arguments, const WatchedJob& job) {
+  const SideProcess beside(arguments, job);
   int status = 0;
   for (;;) {
     const pid_t ended = ::waitpid(pid, &status, WNOHANG);
@@ -167,6 +175,7 @@ int run_command(const RunArguments& arguments) {
   // Known before the program starts: it may run for days.
   if (!arguments.pack.empty()) check_packed_file(arguments.pack);
   const std::string object = preload_object();
+  const std::string others = preloaded_besides(object);
   set_environment(arguments, object);
   int failed[2];
   if (::pipe2(failed, O_CLOEXEC) != 0)
@@ -203,7 +212,8 @@ int run_command(const RunArguments& arguments) {
   const bool never_began = ::read(failed[0], &error, sizeof error) == static_cast<ssize_t>(sizeof error);
   ::close(failed[0]);
   Watch watch(place, pid, began);
-  const int status = wait_for(pid, watch);
+  const WatchedJob job{pid, [&] { return traces_since(place, began); }, others, is_on("MEMTRACE_QUIET")};
+  const int status = wait_for(pid, watch, never_began ? WatchArguments{} : arguments.watch, job);
   if (never_began) {
     std::fprintf(stderr, "memtrace: run: %s: %s; nothing was started\n",
                  report::printable(arguments.command.front()).c_str(), std::strerror(error));

@@ -92,6 +92,33 @@ TEST(Arguments, OfRunAreVariablesAndTheCommandIsItsOwn) {
   EXPECT_EQ(run.command, (std::vector<std::string>{"python", "-o", "--", "--help"}));
 }
 
+TEST(Arguments, OfRunSayWhatItWatches) {
+  EXPECT_FALSE(std::get<RunArguments>(parsed({"run", "--", "true"})).watch.watches());
+  const auto run = std::get<RunArguments>(
+      parsed({"run", "--warn-at", "80%", "--on-near-limit", "kill -USR1 1", "--", "true"}));
+  EXPECT_EQ(run.watch.threshold().level(1000), 800u);
+  EXPECT_EQ(run.watch.on_near_limit, "kill -USR1 1");
+  const auto command = std::get<RunArguments>(parsed({"run", "--on-near-limit", "true", "--", "true"}));
+  EXPECT_TRUE(command.watch.warns());
+  EXPECT_EQ(command.watch.threshold().level(1000), 900u);
+  const auto metrics = std::get<RunArguments>(parsed({"run", "--metrics-file", "a.prom", "--", "true"}));
+  EXPECT_TRUE(metrics.watch.watches());
+  EXPECT_FALSE(metrics.watch.warns());
+}
+
+TEST(Arguments, OfRunWithoutASenseAreRefused) {
+  for (const char* const value : {"", "0", "100%", "4GB", "x"})
+    EXPECT_EQ(
+        refused({"run", "--warn-at", value, "--", "true"}),
+        "--warn-at: " + std::string(value) +
+            " is neither a share such as 90%, below 100%, nor a size that is left, such as 4G; see memtrace "
+            "run --help");
+  EXPECT_EQ(
+      refused({"run", "--metrics-file", "a.txt", "--", "true"}),
+      "--metrics-file: a.txt does not end in .prom, so the textfile collector does not read it; see memtrace "
+      "run --help");
+}
+
 TEST(Arguments, OfEnvAreTheVariablesOfRun) {
   const auto env =
       std::get<EnvArguments>(parsed({"env", "-o", "d", "--only", "", "--quiet", "--format", "json"}));

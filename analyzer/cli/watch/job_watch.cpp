@@ -1,0 +1,151 @@
+// Purpose: watches the memory of a job while it runs: warns when a limit comes near, and writes metrics.
+#include "analyzer/cli/watch/job_watch.h"
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "analyzer/cli/watch/warning_text.h"
+#include "analyzer/watch/look_pace.h"
+
+namespace memtrace::cli {
+namespace {
+
+constexpr std::uint64_t kProcessesNs = 250'000'000; // between two looks for new processes, at least
+constexpr std::uint64_t kTracesNs = 1'000'000'000;
+constexpr std::uint64_t kShare = 100; // a look for processes or traces takes one part of the time at most
+constexpr int kPatienceMs = 30'000;   // for the command, after the program's end
+
+std::uint64_t time_of(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::uint64_t cpu_now() {
+  return time_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
+std::uint64_t due_after(std::uint64_t now, std::uint64_t least, std::uint64_t cost) {
+  return now + std::max(least, cost * kShare);
+}
+
+} // namespace
+
+JobWatch::JobWatch(const WatchArguments& arguments, WatchedJob job)
+    : arguments_(arguments),
+      job_(std::move(job)),
+      limits_(arguments.threshold()),
+      crossings_(arguments.threshold()),
+      command_(arguments.on_near_limit, job_.preload),
+      metrics_(arguments.metrics_file) {}
+
+void JobWatch::follow_processes(std::uint64_t now) {
+  const std::uint64_t before = cpu_now();
+  pids_ = watch::process_tree(job_.command);
+  // A daemon is no descendant, but may have a trace.
+  for (const auto& [path, trace] : followers_)
+    if (std::find(pids_.begin(), pids_.end(), trace->name().pid) == pids_.end())
+      pids_.push_back(trace->name().pid);
+  limits_.follow(pids_);
+  resident_.add(now, pids_);
+  processes_due_ = due_after(now, kProcessesNs, cpu_now() - before);
+}
+
+void JobWatch::follow_traces(std::uint64_t now) {
+  const std::uint64_t before = cpu_now();
+  Followers kept;
+  std::set<int> seen;
+  std::vector<report::TraceName> names = job_.traces();
+  // The newest first: a process that called exec has several traces.
+  std::reverse(names.begin(), names.end());
+  for (report::TraceName& name : names) {
+    if (!seen.insert(name.pid).second || !watch::process_size(name.pid)) continue;
+    const auto known = followers_.find(name.path);
+    const std::string path = name.path;
+    kept[path] = known != followers_.end() ? std::move(known->second)
+                                           : std::make_unique<watch::TraceFollower>(std::move(name));
+    kept[path]->update();
+  }
+  followers_ = std::move(kept);
+  metrics_.observe(followers_);
+  traces_due_ = due_after(now, kTracesNs, cpu_now() - before);
+}
+
+// Of several processes that use a device, the last sample counts: each gives the use by all.
+void JobWatch::add_devices(std::vector<watch::LimitUse>& uses) const {
+  std::map<unsigned, watch::DeviceUse> devices;
+  for (const auto& [path, trace] : followers_)
+    for (const auto& [index, use] : trace->devices())
+      if (devices[index].used <= use.used) devices[index] = use;
+  for (const auto& [index, use] : devices)
+    uses.push_back({watch::LimitKind::device, fmt::format("cuda:{}", index), 0, use.used, use.total});
+}
+
+// Returns the pause until the next look, in ns.
+std::uint64_t JobWatch::look(std::uint64_t now) {
+  const std::uint64_t before = cpu_now();
+  uses_ = limits_.read();
+  add_devices(uses_);
+  const std::uint64_t cost = cpu_now() - before;
+  cost_ = cost_ == 0 ? cost : (3 * cost_ + cost) / 4;
+  if (!arguments_.warns()) return watch::kLongestLookNs;
+  if (const auto near = crossings_.look(now, uses_)) warn(now, *near);
+  return watch::look_pause(limits_.until_near(uses_), cost_);
+}
+
+const watch::TraceFollower* JobWatch::trace_of(int pid) const {
+  for (const auto& [path, trace] : followers_)
+    if (trace->name().pid == pid) return trace.get();
+  return nullptr;
+}
+
+void JobWatch::warn(std::uint64_t now, const watch::LimitUse& use) {
+  resident_.add(now, pids_);
+  follow_traces(now);
+  NearLimit near;
+  near.use = use;
+  near.grown = resident_.most_grown(now);
+  near.pid = use.pid != 0 ? use.pid : near.grown ? near.grown->pid : resident_.largest();
+  near.command = job_.command;
+  near.program = watch::program_name(near.grown ? near.grown->pid : near.pid);
+  if (const watch::TraceFollower* const trace = trace_of(near.grown ? near.grown->pid : near.pid)) {
+    near.phase = trace->phase();
+    near.step = trace->step();
+  }
+  if (!followers_.empty())
+    near.directory = std::filesystem::path(followers_.begin()->first).parent_path().string();
+  if (!job_.quiet) std::fprintf(stderr, "memtrace: run: near a limit: %s\n", warning_text(near).c_str());
+  command_.start(warning_variables(near));
+}
+
+// Returns false if the other end of `until` was closed.
+bool JobWatch::wait(int until, std::uint64_t pause) {
+  std::vector<pollfd> waiting = {{until, POLLIN, 0}};
+  limits_.add_alarms(waiting);
+  const timespec time{static_cast<time_t>(pause / 1'000'000'000), static_cast<long>(pause % 1'000'000'000)};
+  if (::ppoll(waiting.data(), waiting.size(), &time, nullptr) <= 0) return true;
+  limits_.take_alarms(waiting);
+  return waiting.front().revents == 0;
+}
+
+void JobWatch::run(int until) {
+  for (bool runs = true; runs;) {
+    const std::uint64_t now = time_of(CLOCK_MONOTONIC);
+    if (now >= traces_due_) follow_traces(now);
+    if (now >= processes_due_) follow_processes(now);
+    const std::uint64_t pause = look(now);
+    command_.reap();
+    metrics_.write_if_due(now, pids_, followers_, uses_);
+    runs = wait(until, pause);
+  }
+  if (command_.is_running()) command_.wait_at_most(kPatienceMs);
+}
+
+} // namespace memtrace::cli

@@ -177,7 +177,7 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
                                              {"explain", "a", "--params", "many"},
                                              {"explain", "--project", "-1"},
                                              {"explain", "--project", "80,00"},
-                                             {"top"},
+                                             {"fleet"},
                                              {"postmortem", "a", "b"},
                                              {"postmortem", "--rank", "x"},
                                              {"postmortem", "--format", "xml"},
@@ -189,9 +189,9 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
     EXPECT_NE(line, "not refused") << (arguments.empty() ? "" : arguments.back());
     EXPECT_EQ(line.find('\n'), std::string::npos) << line;
   }
-  EXPECT_EQ(refused({"top"}),
-            "top: not supported yet; this version has report, diff, explain, postmortem, tree, check, export, "
-            "pack, run, env, arm, jupyter, mcp, doctor");
+  EXPECT_EQ(refused({"fleet"}),
+            "fleet: not supported yet; this version has report, diff, explain, postmortem, tree, top, check, "
+            "export, pack, run, env, arm, jupyter, mcp, doctor");
 }
 
 // One line for each kind of value: it names the option, the value, and the values that are taken.
@@ -203,8 +203,8 @@ TEST(Arguments, OfAWrongValueAreNamedWithWhatIsExpected) {
   EXPECT_EQ(refused({"report", "a", "b"}), "these words were not expected: b; see memtrace report --help");
   EXPECT_EQ(
       refused({}),
-      "no command is given; this version has report, diff, explain, postmortem, tree, check, export, pack, "
-      "run, env, arm, jupyter, mcp, doctor; see "
+      "no command is given; this version has report, diff, explain, postmortem, tree, top, check, export, "
+      "pack, run, env, arm, jupyter, mcp, doctor; see "
       "memtrace --help");
   EXPECT_EQ(refused({"report", "--format", "xml"}),
             "--format: xml not in {text,json,html}; see memtrace report --help");

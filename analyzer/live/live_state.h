@@ -72,9 +72,9 @@ struct ProcessNow {
   bool running = false;
   std::string end; // "exited with 0"; "" while it runs
   bool ended_badly = false;
-  bool replaced = false;      // it became another program, which has a trace of its own
-  double seconds = 0; // since its start
-  double age = 0;     // of these figures, in seconds
+  bool replaced = false; // it became another program, which has a trace of its own
+  double seconds = 0;    // since its start
+  double age = 0;        // of these figures, in seconds
   std::string phase;
   std::optional<std::int64_t> step;
   double step_seconds = 0;     // median of the last steps

@@ -20,6 +20,7 @@ using live::MemoryNow;
 using live::ProcessNow;
 
 constexpr std::size_t kWide = 72; // columns from which tables stand side by side
+constexpr std::size_t kNarrowest = 40;
 
 std::string padded(const std::string& text, std::size_t width) {
   const std::string shown = report::shortened(text, width);
@@ -56,7 +57,8 @@ class Page {
  public:
   explicit Page(const TopView& view) : view_(view) {}
 
-  std::size_t columns() const { return view_.columns; }
+  // Returns the columns that tables are made for. A narrower terminal cuts their lines.
+  std::size_t columns() const { return std::max(kNarrowest, view_.columns); }
   std::size_t left() const { // rows that are free, without that of the keys
     if (view_.rows == 0) return 1000;
     const std::size_t taken = lines_.size() + (view_.keys ? 1 : 0);
@@ -64,7 +66,7 @@ class Page {
   }
   void add(ScreenLine line) {
     if (left() == 0) return;
-    std::size_t room = columns();
+    std::size_t room = view_.columns;
     for (Span& span : line) {
       span.text = report::columns(span.text) <= room ? span.text : cut(span.text, room);
       room -= report::columns(span.text);
@@ -75,8 +77,8 @@ class Page {
   // Adds the text on up to `most` lines, broken at blanks.
   void wrap(const Span& span, std::size_t most) {
     std::string text = span.text;
-    for (std::size_t i = 1; report::columns(text) > columns() && i < most; ++i) {
-      std::size_t at = text.rfind(' ', columns());
+    for (std::size_t i = 1; report::columns(text) > view_.columns && i < most; ++i) {
+      std::size_t at = text.rfind(' ', view_.columns);
       if (at == std::string::npos || at == 0) break;
       add(text.substr(0, at), span.style);
       text.erase(0, at + 1);
@@ -84,8 +86,8 @@ class Page {
     add(text, span.style);
   }
   void last(std::string text) {
-    while (view_.rows != 0 && lines_.size() + 1 < view_.rows) lines_.emplace_back();
-    lines_.push_back({{report::columns(text) <= columns() ? text : cut(text, columns()), Style::faint}});
+    while (lines_.size() + 1 < view_.rows) lines_.emplace_back();
+    lines_.push_back({{report::columns(text) <= view_.columns ? text : cut(text, view_.columns), Style::faint}});
   }
   std::vector<ScreenLine> take() && { return std::move(lines_); }
 
@@ -129,7 +131,7 @@ void add_state(Page& page, const ProcessNow& process, const MemoryNow& memory) {
   if (process.step_seconds > 0) where += fmt::format("   {} a step", report::duration(process.step_seconds));
   const std::string growth = growth_words(memory);
   where += growth.empty() ? "   no growth" : "   " + growth;
-  page.add(where);
+  page.wrap({where, Style::plain}, 2);
   std::string levels;
   for (const MemoryNow& one : process.memories) {
     levels += fmt::format("{}{} live {}", levels.empty() ? "" : "   ", one.name, report::size(one.live));
@@ -236,11 +238,12 @@ void add_tables(Page& page, const ProcessNow& process, const MemoryNow& memory, 
   std::int64_t largest = memory.live;
   for (const live::PhaseNow& phase : memory.phases) largest = std::max(largest, phase.peak);
   const report::Unit unit = report::unit_for(largest);
-  const std::string of = process.phases_of < 0 ? "" : fmt::format(" (step {})", process.phases_of);
+  const std::string of =
+      process.phases_of < 0 ? "phase" : "step " + report::count(static_cast<std::uint64_t>(process.phases_of));
   const std::string role_head =
       padded(memory.name + " by role", roles - 16) + right(unit.name, 10) + right("%", 6);
   const std::string phase_head =
-      padded("phase" + of, phases - 30) + right("peak", 10) + right("adds", 10) + right("transient", 10);
+      padded(of, phases - 30) + right("peak", 10) + right("adds", 10) + right("transient", 10);
   if (!wide) {
     page.add(role_head, Style::faint);
     for (std::size_t i = 0; i < memory.roles.size() && i < rows; ++i)
@@ -363,7 +366,7 @@ std::vector<ScreenLine> top_screen(const std::vector<ProcessNow>& processes, std
       add_details(page, chosen, memory, view);
     }
     if (other_jobs != 0)
-      page.add(fmt::format("{} processes of other jobs are not shown", other_jobs), Style::faint);
+      page.add(fmt::format("processes of other jobs that are not shown: {}", other_jobs), Style::faint);
   }
   if (view.keys) page.last("q quit  up/down process  s sort  m memory  p pause  ? help");
   return std::move(page).take();

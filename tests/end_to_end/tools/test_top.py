@@ -16,6 +16,7 @@ from harness import MIB
 TMUX = shutil.which("tmux")
 STRACE = shutil.which("strace")
 GROWTH = 512  # KiB of each step
+PROMPT = r"(?m)^\$\s*\Z"  # the shell waits for a command
 
 
 def size(text):
@@ -66,7 +67,8 @@ class TopCase(harness.Case):
     def start(self, growth=GROWTH, pause=0.1, name="state"):
         """Starts a program that marks steps. Returns it once it has made some."""
         state, stop = os.path.join(self.scratch, name), os.path.join(self.scratch, name + ".stop")
-        environment = self.environment(PYTHONPATH=os.path.join(harness.ROOT, "python"), **harness.RECORD_ALL)
+        environment = self.environment(PYTHONPATH=os.path.join(harness.ROOT, "python"), **harness.RECORD_ALL,
+                                       MEMTRACE_JOB=f"one;{self.out}")  # as if one process had started all
         process = subprocess.Popen([sys.executable, harness.program("growing_steps.py"), state, stop, str(growth), str(pause)],
                                    env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.scratch)
         self.addCleanup(self.end, process)
@@ -130,7 +132,7 @@ class Once(TopCase):
         self.assertLess(live, (40 << 20) + kept + 30 * MIB)
         grows = size(re.search(r"\+([\d.]+ \wiB) a step", screen)[1])
         self.assertAlmostEqual(grows, GROWTH << 10, delta=0.02 * MIB)
-        step = int(re.search(r"phase \(step (\d+)\)", screen)[1])
+        step = int(re.search(r"   step (\d+) +peak", screen)[1])
         rows = {row["phase"]: row for row in self.only_process(self.report("--steps", f"{step}:{step}"))["phases"]
                 if row["memory"] == "host" and row["step"] == step}
         for phase in ("forward", "update"):
@@ -162,12 +164,19 @@ class Once(TopCase):
             self.assertRegex(screen, rf"(?m)^ +- +{process.pid}  \w+ +\d+ ")
         self.assertIn("of 2 processes", screen)
 
+    def contents(self):
+        out = {}
+        for path in glob.glob(self.out + "/*"):
+            with open(path, "rb") as file:
+                out[path] = hashlib.sha256(file.read()).hexdigest()
+        return out
+
     def test_it_only_reads(self):
         if STRACE is None:
             self.skipTest("no strace")
         process = self.start()
         self.freeze(process)
-        before = {path: hashlib.sha256(open(path, "rb").read()).hexdigest() for path in glob.glob(self.out + "/*")}
+        before = self.contents()
         log = os.path.join(self.scratch, "strace")
         calls = ("open,openat,creat,kill,tkill,tgkill,ptrace,process_vm_readv,process_vm_writev,flock,unlink,unlinkat,rename,"
                  "renameat,mkdir,ftruncate,truncate,pwrite64,pidfd_send_signal,rt_sigqueueinfo,fcntl")
@@ -182,8 +191,7 @@ class Once(TopCase):
             self.assertNotRegex(line, "O_WRONLY|O_RDWR|O_CREAT|O_TRUNC")
         others = [line for line in lines if line not in opened and not re.search(r"fcntl\(\d+, F_(GETFL|GETFD|SETFD|DUPFD)", line)]
         self.assertEqual(others, [])
-        after = {path: hashlib.sha256(open(path, "rb").read()).hexdigest() for path in glob.glob(self.out + "/*")}
-        self.assertEqual(after, before)
+        self.assertEqual(self.contents(), before)
         process.send_signal(signal.SIGCONT)
         self.finish(process)
 
@@ -218,11 +226,11 @@ class InATerminal(TopCase):
         terminal.wait_for(rf"step (?!{before} )[\d,]+ in")
         terminal.tmux("resize-window", "-x", "40", "-y", "30")
         narrow = terminal.wait_for(r"(?m)^limit +%")
-        self.assertLess(narrow.index("by role"), narrow.index("phase (step"))
+        self.assertLess(narrow.index("by role"), re.search(r"(?m)^step \d+ +peak", narrow).start())
         terminal.tmux("resize-window", "-x", "100", "-y", "30")
         terminal.wait_for(r"(?m)^limit +used +of")
         terminal.keys("q")
-        terminal.wait_for(r"\$ $")
+        terminal.wait_for(PROMPT)
         self.finish(first)
         self.finish(second)
 
@@ -252,7 +260,7 @@ class InATerminal(TopCase):
             else:
                 pids = subprocess.run(["pgrep", "-f", f"memtrace top {self.out}"], capture_output=True, text=True, check=False)
                 os.kill(int(pids.stdout.split()[-1]), signal.SIGTERM)
-            terminal.wait_for(r"\$ $")
+            terminal.wait_for(PROMPT)
             terminal.line("stty -g > b; cmp a b && echo same")
             screen = terminal.wait_for("(?m)^same")
             self.assertRegex(screen, "(?m)^before")
@@ -267,7 +275,7 @@ class InATerminal(TopCase):
         screen = terminal.wait_for("exited with 0")
         self.assertIn("q quit", screen)
         terminal.keys("q")
-        terminal.wait_for(r"\$ $")
+        terminal.wait_for(PROMPT)
 
     def test_a_terminal_that_cannot(self):
         self.start()

@@ -17,7 +17,7 @@ namespace {
 using tests::Builder;
 using tests::kMiB;
 
-constexpr format::Stamp kAll = ~format::Stamp{0};
+constexpr format::Stamp kEvery = ~format::Stamp{0};
 
 class Silent : public replay::Observer {};
 
@@ -60,7 +60,7 @@ class Followed : public testing::Test {
     trace_ = std::make_unique<FollowedTrace>(path());
     replay_ = std::make_unique<replay::FollowedReplay>(trace_->definitions(), trace_->facts(), silent_);
   }
-  bool refresh(format::Stamp until = kAll) {
+  bool refresh(format::Stamp until = kEvery) {
     return trace_->refresh(until, [this](std::span<const Event> events) { replay_->take(events); });
   }
   std::int64_t live() const { return replay_->ledger().level(0).live; }

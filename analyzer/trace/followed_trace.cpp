@@ -71,6 +71,7 @@ FollowedTrace::FollowedTrace(const std::string& path)
 void FollowedTrace::gather() {
   segments_.clear();
   snapshot_.clear();
+  before_.clear();
   new_definitions_.clear();
   for (auto& [thread, stream] : streams_) {
     stream.events.clear();
@@ -144,8 +145,9 @@ void FollowedTrace::add(const File& file, const Segment& listed, bool window) {
     if (!order_) snapshot_.push_back(run);
   } else if (source == Source::definitions) {
     if (!window) new_definitions_[header.thread].push_back(run); // those in windows are in the trace file, too
-  } else if (window || from_ == 0) { // events of the trace file are before those of the first window
-    Stream& stream = streams_[header.thread];
+  } else {
+    // Events of the trace file are before those of the first window: they are only surveyed.
+    Stream& stream = (window || from_ == 0 ? streams_ : before_)[header.thread];
     stream.thread = header.thread;
     stream.events.push_back(run);
   }
@@ -183,7 +185,15 @@ void FollowedTrace::read_definitions() {
 
 // Reads what the events that are there tell about the process, before the first of them is replayed.
 void FollowedTrace::survey() {
-  for (const auto& [thread, stream] : streams_) {
+  for (auto& [thread, stream] : before_) std::stable_sort(stream.events.begin(), stream.events.end(), earlier);
+  survey(before_);
+  before_.clear();
+  survey(streams_);
+  find_facts();
+}
+
+void FollowedTrace::survey(const Streams& streams) {
+  for (const auto& [thread, stream] : streams) {
     std::uint64_t records = 0;
     for (const Run& run : stream.events) records += run.records;
     const auto add = [&, in = thread](const format::RingRecord& record) {
@@ -196,7 +206,6 @@ void FollowedTrace::survey() {
     survey_.seen(thread, counts.last);
     last_ = std::max(last_, counts.last);
   }
-  find_facts();
 }
 
 void FollowedTrace::find_facts() {

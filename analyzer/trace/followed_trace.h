@@ -61,6 +61,7 @@ class FollowedTrace {
   void add_rings();
   void read_definitions();
   void survey();
+  void survey(const Streams& streams);
   void begin(const std::function<void(std::span<const Event>)>& take);
   void begin_threads();
   bool note(std::span<const Event> events);
@@ -79,6 +80,7 @@ class FollowedTrace {
   // What the last gather() found.
   std::deque<Segment> segments_;
   Streams streams_;
+  Streams before_; // events before the first window
   std::vector<Run> snapshot_;
   std::map<std::uint32_t, std::vector<Run>> new_definitions_;
 

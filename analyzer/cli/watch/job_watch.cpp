@@ -90,11 +90,8 @@ void JobWatch::add_devices(std::vector<watch::LimitUse>& uses) const {
 
 // Returns the pause until the next look, in ns.
 std::uint64_t JobWatch::look(std::uint64_t now) {
-  const std::uint64_t before = cpu_now();
   uses_ = limits_.read();
   add_devices(uses_);
-  const std::uint64_t cost = cpu_now() - before;
-  cost_ = cost_ == 0 ? cost : (3 * cost_ + cost) / 4;
   if (!arguments_.warns()) return watch::kLongestLookNs;
   if (const auto near = crossings_.look(now, uses_)) warn(now, *near);
   return watch::look_pause(limits_.until_near(uses_), cost_);
@@ -140,10 +137,15 @@ void JobWatch::run(int until) {
     const std::uint64_t now = time_of(CLOCK_MONOTONIC);
     if (now >= traces_due_) follow_traces(now);
     if (now >= processes_due_) follow_processes(now);
+    std::uint64_t cost = cpu_now();
     const std::uint64_t pause = look(now);
+    cost = cpu_now() - cost;
     command_.reap();
     metrics_.write_if_due(now, pids_, followers_, uses_);
+    const std::uint64_t before = cpu_now(); // waking up costs about as much as the reading
     runs = wait(until, pause);
+    cost += cpu_now() - before;
+    cost_ = cost_ == 0 ? cost : (7 * cost_ + cost) / 8;
   }
   if (command_.is_running()) command_.wait_at_most(kPatienceMs);
 }

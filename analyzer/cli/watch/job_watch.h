@@ -54,7 +54,7 @@ class JobWatch {
   std::vector<watch::LimitUse> uses_; // as they were last read
   std::uint64_t processes_due_ = 0;
   std::uint64_t traces_due_ = 0;
-  std::uint64_t cost_ = 0; // CPU time of a reading of the limits, the mean of the last few
+  std::uint64_t cost_ = 0; // CPU time of a look and the wait after it, the mean of the last few
 };
 
 } // namespace memtrace::cli

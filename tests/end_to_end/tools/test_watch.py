@@ -33,7 +33,7 @@ class Watch(harness.Case):
 
     def run_it(self, *words, options=("--on-near-limit", TOLD), program=None, **more):
         return self.run_in("traced", self.command(*words, options=options, program=program),
-                           harness.bare_environment(), **more)
+                           harness.bare_environment(), **{"timeout": 120, **more})
 
     def told(self):
         """Returns the lines of the command's runs, each as its variables in order."""

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -34,6 +36,10 @@ std::uint64_t cpu_now() {
 
 std::uint64_t due_after(std::uint64_t now, std::uint64_t least, std::uint64_t cost) {
   return now + std::max(least, cost * kShare);
+}
+
+std::string device_name(unsigned index) {
+  return fmt::format("cuda:{}", index);
 }
 
 } // namespace
@@ -85,7 +91,7 @@ void JobWatch::add_devices(std::vector<watch::LimitUse>& uses) const {
     for (const auto& [index, use] : trace->devices())
       if (devices[index].used <= use.used) devices[index] = use;
   for (const auto& [index, use] : devices)
-    uses.push_back({watch::LimitKind::device, fmt::format("cuda:{}", index), 0, use.used, use.total});
+    uses.push_back({watch::LimitKind::device, device_name(index), 0, use.used, use.total});
 }
 
 // Returns the pause until the next look, in ns.
@@ -103,16 +109,38 @@ const watch::TraceFollower* JobWatch::trace_of(int pid) const {
   return nullptr;
 }
 
+// Returns the process that holds most of a device, or 0.
+int JobWatch::holder_of(const std::string& device) const {
+  int holder = 0;
+  std::int64_t most = -1;
+  for (const auto& [path, trace] : followers_) {
+    for (const auto& [index, use] : trace->devices()) {
+      const auto header = device == device_name(index) ? trace->header() : std::nullopt;
+      if (!header || index + 1 >= std::size(header->live)) continue;
+      const auto live = static_cast<std::int64_t>(header->live[index + 1]);
+      if (live <= most) continue;
+      most = live;
+      holder = trace->name().pid;
+    }
+  }
+  return holder;
+}
+
 void JobWatch::warn(std::uint64_t now, const watch::LimitUse& use) {
   resident_.add(now, pids_);
   follow_traces(now);
   NearLimit near;
   near.use = use;
-  near.grown = resident_.most_grown(now);
-  near.pid = use.pid != 0 ? use.pid : near.grown ? near.grown->pid : resident_.largest();
+  if (use.kind == watch::LimitKind::device) {
+    near.pid = holder_of(use.name);
+  } else {
+    near.grown = resident_.most_grown(now);
+    near.pid = use.pid != 0 ? use.pid : near.grown ? near.grown->pid : resident_.largest();
+  }
   near.command = job_.command;
-  near.program = watch::program_name(near.grown ? near.grown->pid : near.pid);
-  if (const watch::TraceFollower* const trace = trace_of(near.grown ? near.grown->pid : near.pid)) {
+  const int shown = near.grown ? near.grown->pid : near.pid;
+  near.program = watch::program_name(shown);
+  if (const watch::TraceFollower* const trace = trace_of(shown)) {
     near.phase = trace->phase();
     near.step = trace->step();
   }

@@ -38,6 +38,7 @@ class JobWatch {
   void follow_traces(std::uint64_t now);
   void add_devices(std::vector<watch::LimitUse>& uses) const;
   std::uint64_t look(std::uint64_t now);
+  int holder_of(const std::string& device) const;
   void warn(std::uint64_t now, const watch::LimitUse& use);
   const watch::TraceFollower* trace_of(int pid) const;
   bool wait(int until, std::uint64_t pause);

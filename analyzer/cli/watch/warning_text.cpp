@@ -27,9 +27,12 @@ std::string warning_text(const NearLimit& near) {
       fmt::format("{} of {} {} used ({:.1f} %), {} left", report::sized(use.used), report::sized(use.limit),
                   limit_words(use), 100.0 * static_cast<double>(use.used) / static_cast<double>(use.limit),
                   report::sized(use.left()));
-  if (near.grown)
+  if (near.grown) {
     out += fmt::format("; {} (pid {}) grew by {} in {}{}", near.program, near.grown->pid,
                        report::sized(near.grown->bytes), report::duration(near.grown->seconds), where(near));
+  } else if (near.pid != 0) {
+    out += fmt::format("; {} (pid {}){}", near.program, near.pid, where(near));
+  }
   return out;
 }
 

@@ -13,8 +13,8 @@ namespace memtrace::cli {
 
 struct NearLimit {
   watch::LimitUse use;
-  std::optional<watch::Grown> grown; // the process that grew most
-  int pid = 0;                       // the process to name to a command: it grew most, or is the largest
+  std::optional<watch::Grown> grown; // the process that grew most; not of a device
+  int pid = 0;                       // the process to name to a command; 0: none
   std::string program;               // its name
   std::string phase;                 // its phase, "" for none
   replay::Step step = replay::Step::none;

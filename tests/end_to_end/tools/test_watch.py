@@ -155,6 +155,31 @@ class AddressSpace(Watch):
         self.assertIn(f"of the address space of pid {pid} (ulimit -v)", self.near_lines(done)[0])
 
 
+class Device(Watch):
+    """The driver is the fake of tests/fakes, whose card has 2 GiB."""
+
+    PROGRAM = ("import ctypes, os, time\ncuda = ctypes.CDLL('libcuda.so.1')\nat = ctypes.c_uint64()\n"
+               "held = bytearray(40 << 20)\nassert cuda.cuInit(0) == 0\ncontext = ctypes.c_void_p()\n"
+               "assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0\n"
+               "assert cuda.cuCtxSetCurrent(context) == 0\n"
+               "take = lambda count: cuda.cuMemAlloc_v2(ctypes.byref(at), ctypes.c_size_t(count))\n"
+               "for _ in range(28):\n    assert take(64 << 20) == 0\n    time.sleep(0.02)\n"
+               "while not os.path.exists('told.done'):\n    time.sleep(0.02)\n    assert take(4096) == 0\n")
+
+    def test_a_card(self):
+        harness.existing(os.path.join(harness.FAKES, "libcuda.so.1"), "the fakes are not built")
+        done = self.run_in("traced", self.command("-c", self.PROGRAM, program=[sys.executable]), harness.bare_environment(
+            LD_LIBRARY_PATH=harness.FAKES, FAKE_CUDA_CARD_MIB="2048", FAKE_CUDA_CONTEXT_MIB="100", MEMTRACE_CUPTI="on"),
+            timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        [told] = self.told()
+        self.assertEqual((told["kind"], told["name"], told["limit"]), ("device", "cuda:0", str(2048 * MIB)))
+        self.assertGreaterEqual(int(told["used"]), 0.9 * 2048 * MIB)
+        self.assertLessEqual(int(told["used"]), (28 * 64 + 100 + 8) * MIB)
+        self.assertEqual(told["pid"], told["command"])
+        self.assertRegex(self.near_lines(done)[0], rf"of cuda:0 used \(9\d\.\d %\), .* left; python\S* \(pid {told['pid']}\)$")
+
+
 class Command(Watch):
     def near(self, command, *options, limit=200):
         with cgroup.Group("watch", limit * MIB) as group:

@@ -25,6 +25,7 @@
 #include "analyzer/job/usage_error.h"
 #include "analyzer/job/worker_parent.h"
 #include "analyzer/passes/touched_peak.h"
+#include "analyzer/trace/coordinates.h"
 #include "analyzer/wording/newer_parts.h"
 
 namespace memtrace::report {
@@ -207,6 +208,17 @@ void measure_peaks(std::vector<Process>& processes, trace::Progress& progress) {
   }
 }
 
+// One line for the job: its ranks have the same grid.
+void warn_of_grid(const std::vector<Process>& processes, trace::Progress& progress) {
+  for (const Process& process : processes) {
+    const std::string line = trace::grid_misfit(process.facts);
+    if (line.empty()) continue;
+    progress.clear();
+    files::warn(line);
+    return;
+  }
+}
+
 } // namespace
 
 std::vector<Process> survey(const std::vector<std::string>& files, const std::vector<std::string>& brought,
@@ -243,6 +255,7 @@ std::vector<Process> survey(const std::vector<std::string>& files, const std::ve
   measure_peaks(processes, progress);
   put_leading_first(processes);
   leave_out_other_jobs(processes);
+  warn_of_grid(processes, progress);
   return processes;
 }
 

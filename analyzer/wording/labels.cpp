@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "analyzer/trace/coordinates.h"
 #include "analyzer/wording/utf8.h"
 
 namespace memtrace::report {
@@ -66,6 +67,11 @@ std::string script(const trace::Facts& facts) {
 
 std::string script_and_pid(const trace::Facts& facts) {
   return facts.pid == 0 ? script(facts) : fmt::format("{} pid {}", script(facts), facts.pid);
+}
+
+std::string place_in(const trace::Facts& facts) {
+  const std::string place = trace::text_of(trace::coordinates_of(facts));
+  return place.empty() ? "" : " (" + printable(place) + ")";
 }
 
 std::string pid_or_script(const trace::Facts& facts) {

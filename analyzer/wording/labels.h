@@ -18,6 +18,8 @@ std::string step_range(replay::Step first, replay::Step last);
 std::string script(const trace::Facts& facts);
 // Returns "train.py pid 7", or the name alone if the pid is not known: a snapshot of PyTorch does not say it.
 std::string script_and_pid(const trace::Facts& facts);
+// Returns " (pp 0, dp 1)", the coordinates of the rank, printable; "" if they are not known.
+std::string place_in(const trace::Facts& facts);
 // Returns "pid 7", or the name if the pid is not known.
 std::string pid_or_script(const trace::Facts& facts);
 // Returns the words for a role or kind of a block: "optimizer state" for "optimizer_state".

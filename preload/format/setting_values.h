@@ -1,6 +1,7 @@
 // Purpose: the values that the MEMTRACE_* variables accept. The recorder and `memtrace run` check them alike.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace memtrace::format {
@@ -31,6 +32,66 @@ constexpr bool parse_size(const char* text, std::uint64_t* bytes) {
   if (*at != '\0' || value > ~std::uint64_t{0} >> shift) return false;
   *bytes = value << shift;
   return true;
+}
+
+// One axis of a job's grid of ranks. The name is not terminated.
+struct GridAxis {
+  const char* name = nullptr;
+  std::size_t name_bytes = 0;
+  std::uint32_t number = 0; // the size of the axis, or a coordinate on it
+};
+inline constexpr std::size_t kMostAxes = 8;
+inline constexpr std::uint64_t kMostRanks = std::uint64_t{1} << 24;
+
+constexpr bool is_of_axis_name(char c, bool first) {
+  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  return letter || (!first && c >= '0' && c <= '9');
+}
+
+// True if an axis before number `count` has the same name.
+constexpr bool is_named_twice(const GridAxis (&axes)[kMostAxes], std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    std::size_t same = 0;
+    while (same < axes[i].name_bytes && same < axes[count].name_bytes &&
+           axes[i].name[same] == axes[count].name[same])
+      ++same;
+    if (same == axes[i].name_bytes && same == axes[count].name_bytes) return true;
+  }
+  return false;
+}
+
+// Reads "pp=2,dp=4,tp=8". Returns the number of axes, or 0 if the text has another form, names an axis twice,
+// or has a number below `least`.
+constexpr std::size_t parse_axes(const char* text, std::uint32_t least, GridAxis (&axes)[kMostAxes]) {
+  const char* at = text;
+  for (std::size_t count = 0; count < kMostAxes;) {
+    GridAxis& axis = axes[count];
+    axis = {at, 0, 0};
+    for (; is_of_axis_name(*at, at == axis.name); ++at) ++axis.name_bytes;
+    if (axis.name_bytes == 0 || axis.name_bytes > 32 || *at++ != '=') return 0;
+    const char* const digits = at;
+    for (; *at >= '0' && *at <= '9' && axis.number < kMostRanks; ++at)
+      axis.number = axis.number * 10 + static_cast<std::uint32_t>(*at - '0');
+    if (at == digits || axis.number > kMostRanks || axis.number < least || is_named_twice(axes, count))
+      return 0;
+    ++count;
+    if (*at == '\0') return count;
+    if (*at++ != ',') return 0;
+  }
+  return 0;
+}
+
+// Reads the sizes of a grid, slowest axis first: MEMTRACE_RANKS. Returns the number of ranks, or 0 if the text
+// is not a grid.
+constexpr std::uint64_t parse_grid(const char* text) {
+  GridAxis axes[kMostAxes];
+  const std::size_t count = parse_axes(text, 1, axes);
+  std::uint64_t ranks = count == 0 ? 0 : 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    ranks *= axes[i].number;
+    if (ranks > kMostRanks) return 0;
+  }
+  return ranks;
 }
 
 } // namespace memtrace::format

@@ -39,8 +39,11 @@ std::uint32_t number(const char* text, std::uint32_t otherwise) {
 }
 
 void find_ranks() {
-  place.rank = number(first_of({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}), ~0u);
-  place.local_rank = number(first_of({"LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"}), ~0u);
+  place.rank = number(
+      first_of({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "PALS_RANKID"}), ~0u);
+  place.local_rank = number(first_of({"LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK",
+                                      "PMI_LOCAL_RANK", "PALS_LOCAL_RANKID", "MPI_LOCALRANKID"}),
+                            ~0u);
   place.world = number(first_of({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}), 0);
   if (start_environment("TORCHELASTIC_RUN_ID") != nullptr) {
     place.launcher.add("torchrun");
@@ -48,6 +51,10 @@ void find_ranks() {
     place.launcher.add("mpirun");
   } else if (start_environment("SLURM_PROCID") != nullptr) {
     place.launcher.add("slurm");
+  } else if (start_environment("PALS_RANKID") != nullptr) {
+    place.launcher.add("pals");
+  } else if (start_environment("PMI_RANK") != nullptr || start_environment("PMIX_RANK") != nullptr) {
+    place.launcher.add("mpirun");
   }
 }
 

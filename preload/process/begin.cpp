@@ -226,6 +226,7 @@ void begin_recording() {
       note_ring_place();
       note_kernel();
       note_ancestors();
+      note_grid();
       note_quota();
       note_unseen();
       put_inherited_phases();

@@ -4,8 +4,10 @@
 
 #include <cstring>
 
+#include "preload/format/setting_values.h"
 #include "preload/job/host_quota.h"
 #include "preload/kernel/proc_file.h"
+#include "preload/os/environ.h"
 #include "preload/os/threads.h"
 #include "preload/os/timestamp.h"
 #include "preload/record/emit.h"
@@ -81,6 +83,13 @@ void note_ancestors() {
     pid = parent_of(pid);
   }
   if (text.size() > std::strlen("ancestors=")) put_note(text);
+}
+
+void note_grid() {
+  const char* const grid = start_environment("MEMTRACE_RANKS");
+  if (grid == nullptr || format::parse_grid(grid) == 0) return;
+  Line<320> text;
+  put_note(text.add("ranks=").add(grid));
 }
 
 void note_losses() {

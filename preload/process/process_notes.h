@@ -22,6 +22,8 @@ void put_flows_of_others();
 // Notes the processes above the parent, the nearest first. If the parent leaves no trace, a reader finds there
 // the process of the job that this one belongs to.
 void note_ancestors();
+// Notes the grid of the job's ranks from MEMTRACE_RANKS, "ranks=pp=2,dp=4".
+void note_grid();
 
 // They put what is in the ring file, which will be removed: the losses, the pauses, the size of the recorder's
 // memory.

@@ -158,7 +158,8 @@ def _note_other_package(name):
 
 
 # The packages of _PATCHES.
-_FRAMEWORKS = {"deepspeed", "nemo_rl", "openrlhf", "safetensors", "sglang", "torch", "transformers", "trl", "verl", "vllm"}
+_FRAMEWORKS = {"deepspeed", "megatron", "nemo_rl", "openrlhf", "safetensors", "sglang", "torch", "transformers", "trl",
+                "verl", "vllm"}
 
 
 def _has_patches(name):

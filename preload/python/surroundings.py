@@ -80,6 +80,55 @@ def _note_rank(module):
         _memtrace.note(text)
 
 
+def _mesh(module):
+    def note(_args, mesh):
+        _note_coordinates(lambda: zip(mesh.mesh_dim_names or (), mesh.get_coordinate() or ()))
+
+    _replace(module, "init_device_mesh", _around(module.init_device_mesh, after=note))
+
+
+_MEGATRON_AXES = {
+    "pp": "get_pipeline_model_parallel_rank",
+    "dp": "get_data_parallel_rank",
+    "cp": "get_context_parallel_rank",
+    "ep": "get_expert_model_parallel_rank",
+    "tp": "get_tensor_model_parallel_rank",
+}
+
+
+def _megatron_groups(module):
+    def note(_args, _result):
+        _note_coordinates(lambda: [(axis, vars(module)[name]()) for axis, name in _MEGATRON_AXES.items()
+                                   if name in vars(module)])
+
+    _replace(module, "initialize_model_parallel", _around(module.initialize_model_parallel, after=note))
+
+
+def _deepspeed_grid(module):
+    cls = module.PipelineParallelGrid
+    axes = {"pipe": "pp", "data": "dp", "model": "tp"}
+
+    def note(args, _result):
+        _note_coordinates(lambda: [(axes.get(axis, axis), place) for axis, place in
+                                   args[0]._topo.get_coord(args[0].global_rank)._asdict().items()])
+
+    cls.__init__ = _around(cls.__init__, after=note)
+
+
+_most_axes = [1]
+
+
+def _note_coordinates(pairs):
+    """Notes the place of this rank in the grid with the most axes. A program may make several grids."""
+    try:
+        named = ["%s=%d" % pair for pair in pairs()]
+        if len(named) >= _most_axes[0]:
+            _most_axes[0] = len(named)
+            _memtrace.note("coordinates=" + ",".join(named))
+    except Exception as error:
+        _memtrace.note("python-coordinates=%r" % (error,))
+
+
 def _engine(module):
     _replace(module, "initialize", _marked("init", module.initialize))
 

@@ -64,6 +64,9 @@ void read_settings(const char* exe) {
   read_choice("MEMTRACE_PHASES", format::kPhaseSourceNames, &settings.phases, "auto, marks or off");
   std::size_t cupti = 0; // hooks/cuda reads it again; here only a value that cannot be read is named
   read_choice("MEMTRACE_CUPTI", format::kCuptiNames, &cupti, "auto, on or off");
+  const char* const grid = start_environment("MEMTRACE_RANKS"); // process_notes.cpp reads it again
+  if (grid != nullptr && *grid != '\0' && format::parse_grid(grid) == 0)
+    complain("MEMTRACE_RANKS", grid, "sizes of axes, as in pp=2,dp=4,tp=8");
   settings.quiet = is_set("MEMTRACE_QUIET");
 
   const char* const mode = start_environment("MEMTRACE");

@@ -69,6 +69,12 @@ void add_watch_options(CLI::App& command, WatchArguments& arguments) {
           "of Prometheus' node exporter; its name ends in .prom")
       ->type_name("FILE.prom")
       ->check(check_metrics_file);
+std::string check_grid(const std::string& text) {
+  return text.empty() || format::parse_grid(text.c_str()) != 0
+             ? ""
+             : text +
+                   " is not a grid of ranks: expected the sizes of its axes, slowest first, as in "
+                   "pp=2,dp=4,tp=8";
 }
 
 constexpr RecorderOption kRecorderOptions[] = {
@@ -92,6 +98,10 @@ constexpr RecorderOption kRecorderOptions[] = {
      check_cupti},
     {"--nvtx-domains", "MEMTRACE_NVTX_DOMAINS", "NAMES",
      "NVTX domains, separated by commas, whose ranges become phases (none); the unnamed domain's always do"},
+    {"--ranks", "MEMTRACE_RANKS", "GRID",
+     "sizes of the grid of ranks, slowest axis first, as in pp=2,dp=4,tp=8; the report names each rank's place "
+     "(from the program)",
+     check_grid},
     {"--only", "MEMTRACE_ONLY", "GLOBS",
      "trace only programs whose file names match, as in 'python*,train' (all)"},
     {"--skip", "MEMTRACE_SKIP", "GLOBS",

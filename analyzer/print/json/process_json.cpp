@@ -17,6 +17,7 @@
 #include "analyzer/print/json/peaks_json.h"
 #include "analyzer/print/json/phase_peaks_json.h"
 #include "analyzer/print/json/snapshots_json.h"
+#include "analyzer/trace/coordinates.h"
 #include "analyzer/wording/torch_snapshot_text.h"
 
 namespace memtrace::report {
@@ -35,6 +36,12 @@ std::string uuid(const std::uint8_t (&bytes)[16]) {
 
 Json rank_json(std::uint32_t rank) {
   return rank == trace::kNoRank ? Json(nullptr) : Json(rank);
+}
+
+Json coordinates_json(const trace::Facts& facts) {
+  Json out;
+  for (const trace::Coordinate& one : trace::coordinates_of(facts)) out[one.axis] = one.place;
+  return out;
 }
 
 Json argv_json(const std::string& joined) {
@@ -172,6 +179,7 @@ Json process_before_phases(const ProcessAnalysis& analysis) {
               {"kind", analysis.kind},
               {"rank", rank_json(facts.rank)},
               {"local_rank", rank_json(facts.local_rank)},
+              {"coordinates", coordinates_json(facts)},
               {"devices", devices_json(analysis)},
               {"start_unix", static_cast<double>(facts.start_unix_ns) / 1e9},
               {"duration", analysis.seconds(facts.last_stamp)},

@@ -64,8 +64,8 @@ class Postmortem {
     }
     std::string text = fmt::format("{}  pid {}  {}", script(facts), facts.pid, analysis_.kind);
     if (facts.rank != trace::kNoRank && facts.world_size > 1)
-      text +=
-          fmt::format("{} {} of {}", analysis_.kind == "rank" ? "" : " of rank", facts.rank, facts.world_size);
+      text += fmt::format("{} {} of {}{}", analysis_.kind == "rank" ? "" : " of rank", facts.rank,
+                          facts.world_size, place_in(facts));
     text += fmt::format("  host {}", printable(facts.host));
     if (!facts.job.empty()) text += fmt::format("  job {}", printable(facts.job));
     if (facts.attempt > 1) text += fmt::format(" attempt {}", facts.attempt);

@@ -68,7 +68,8 @@ class ReportText {
     const bool worker = analysis_.kind == "worker"; // it has the rank of the process that started it
     if (worker) text += "  worker";
     if (facts.rank != trace::kNoRank && facts.world_size > 1)
-      text += fmt::format("{} rank {} of {}", worker ? " of" : " ", facts.rank, facts.world_size);
+      text += fmt::format("{} rank {} of {}{}", worker ? " of" : " ", facts.rank, facts.world_size,
+                          place_in(facts));
     const std::string time = duration(analysis_.seconds(facts.last_stamp));
     if (const auto history = torch_history(facts))
       text += "  PyTorch's memory snapshot" + (history->events != 0 ? " after " + time : "") + "   ";

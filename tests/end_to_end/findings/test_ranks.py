@@ -29,6 +29,19 @@ class Ranks(harness.Case):
         self.assertRegex(self.report_text(), r"^Rank 2 differs \(pid \d+\): 1\d\d\.\d+ MiB at most on host, the other 2\sranks\s"
                                              r"\d+\.\d+ MiB[^:]*:\s\+(90|89)\.")
 
+    def test_the_grid_of_the_user(self):
+        command = [sys.executable, harness.program("uneven.py"), "0"]
+        done, report = self.trace([harness.COMMAND, "run", "--ranks", "pp=3,dp=1", "-o", self.out, "--", *command],
+                                  harness.RECORD_ALL)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({p["rank"]: p["coordinates"] for p in report["processes"]},
+                         {None: None, **{rank: {"pp": rank, "dp": 0} for rank in range(3)}})
+        self.assertIn("of 3 (pp ", self.report_text())
+        self.new_scratch()
+        self.trace(command, {**harness.RECORD_ALL, "MEMTRACE_RANKS": "dp=2"})
+        done = subprocess.run([harness.COMMAND, "report", self.out], check=True, capture_output=True)
+        self.assertEqual(done.stderr.count(b"MEMTRACE_RANKS=dp=2: the grid has 2 ranks, the job has 3: it is not used"), 1)
+
     def test_like_ones(self):
         self.assertEqual(self.outliers(0), [])
 

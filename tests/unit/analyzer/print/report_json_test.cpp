@@ -26,6 +26,7 @@ Keys keys_of_process() {
           "kind",
           "rank",
           "local_rank",
+          "coordinates",
           "devices",
           "start_unix",
           "duration",

@@ -119,9 +119,10 @@ std::string said(const Scratch& scratch, const char* exe) {
 }
 
 void clear_variables() {
-  for (const char* name : {"MEMTRACE", "MEMTRACE_EXACT_MIN", "MEMTRACE_SAMPLE", "MEMTRACE_MAX_TRACE",
-                           "MEMTRACE_MAX_NODE", "MEMTRACE_MIN_PEAK", "MEMTRACE_STACKS", "MEMTRACE_PHASES",
-                           "MEMTRACE_CUPTI", "MEMTRACE_QUIET", "MEMTRACE_ONLY", "MEMTRACE_SKIP"})
+  for (const char* name :
+       {"MEMTRACE", "MEMTRACE_EXACT_MIN", "MEMTRACE_SAMPLE", "MEMTRACE_MAX_TRACE", "MEMTRACE_MAX_NODE",
+        "MEMTRACE_MIN_PEAK", "MEMTRACE_STACKS", "MEMTRACE_PHASES", "MEMTRACE_CUPTI", "MEMTRACE_RANKS",
+        "MEMTRACE_QUIET", "MEMTRACE_ONLY", "MEMTRACE_SKIP"})
     ::unsetenv(name);
 }
 

@@ -74,7 +74,7 @@ std::string missing(const ProcessAnalysis& analysis, std::optional<Step> step, c
 
 DiffSide highest(ProcessAnalysis& analysis, const Compared& of, std::optional<Step> step,
                  const std::string& phase, const std::string& name) {
-  DiffSide side{&analysis, name, "", {}};
+  DiffSide side{&analysis, name, "", {}, of.memory};
   bool found = false;
   for (const replay::Row& row : analysis.account.rows) {
     if ((step && row.step != *step) || row.count == 0) continue; // `other` has no levels
@@ -243,7 +243,7 @@ DiffSide whole_run(ProcessAnalysis& analysis, const Compared& of, const std::str
                     "not known; {}",
                     analysis.facts().pid, steps_in_detail(analysis)));
   }
-  return {&analysis, name, where(analysis, peak), peak};
+  return {&analysis, name, where(analysis, peak), peak, of.memory};
 }
 
 DiffSide one_place(ProcessAnalysis& analysis, const Compared& of, std::optional<Step> step,
@@ -270,8 +270,8 @@ DiffSide steady_step(ProcessAnalysis& analysis, const Compared& of, const std::s
 }
 
 Diff difference(const Compared& of, DiffSide a, DiffSide b) {
-  const Instant at_a{of.memory, of.measure, a.peak.at};
-  const Instant at_b{of.memory, of.measure, b.peak.at};
+  const Instant at_a{a.memory, of.measure, a.peak.at};
+  const Instant at_b{b.memory, of.measure, b.peak.at};
   const bool one_trace = a.analysis == b.analysis;
   auto sets = alive_at(*a.analysis, one_trace ? std::vector{at_a, at_b} : std::vector{at_a});
   const replay::Holdings of_a = sets[at_a];

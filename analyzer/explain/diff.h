@@ -25,7 +25,8 @@ struct DiffSide {
   std::string name;  // "step 0", "steady", "a"
   std::string where; // for people: "train.py pid 12, in forward 0"
   replay::Peak peak;
-  std::int64_t reserved = 0; // bytes that were reserved and never touched; not in `peak` after difference()
+  replay::MemoryId memory = 0; // two ranks may have different GPUs
+  std::int64_t reserved = 0;   // bytes that were reserved and never touched; not in `peak` after difference()
 };
 
 struct DiffRow {

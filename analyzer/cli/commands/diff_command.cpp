@@ -1,6 +1,8 @@
 // Purpose: `memtrace diff`.
 #include "analyzer/cli/commands/diff_command.h"
 
+#include <fmt/core.h>
+
 #include "analyzer/cli/commands/report_page.h"
 #include "analyzer/cli/common/main_process.h"
 #include "analyzer/explain/first_step.h"
@@ -69,6 +71,20 @@ std::string page(const DiffArguments& arguments, report::ProcessAnalysis& a, rep
   return std::move(out).take(documents, report::diff_text(diff, arguments.top, screen_of(-1)));
 }
 
+std::string two_runs(const DiffArguments& arguments, report::ProcessAnalysis& a, const std::string& name_a,
+                     report::ProcessAnalysis& b, const std::string& name_b) {
+  report::Compared of = report::compared_in(a, b, memory_of(a, arguments.memory));
+  report::Compared of_b = of;
+  if (!arguments.ranks.empty() && of.memory != 0) { // each rank of a host may have its own GPU
+    of = report::compared_in(a, of.memory);
+    of_b = report::compared_in(b, memory_of(b, arguments.memory));
+    if (of.measure != of_b.measure) of.measure = of_b.measure = replay::Measure::live;
+  }
+  const report::Diff diff =
+      report::difference(of, report::whole_run(a, of, name_a), report::whole_run(b, of_b, name_b));
+  return arguments.format == "html" ? page(arguments, a, b, diff) : written(arguments, diff);
+}
+
 } // namespace
 
 std::string first_and_typical_json(report::ProcessAnalysis& analysis, replay::MemoryId memory) {
@@ -82,14 +98,16 @@ std::string first_and_typical_json(report::ProcessAnalysis& analysis, replay::Me
 int diff_command(const DiffArguments& arguments) {
   if (arguments.format == "html") check_page(arguments.output);
   return answer(arguments.output, [&](Meter& meter) {
-    const auto a = main_view(arguments.traces.empty() ? "" : arguments.traces.front(), meter);
+    const std::string first = arguments.traces.empty() ? "" : arguments.traces.front();
+    if (!arguments.ranks.empty()) {
+      const std::uint32_t one = arguments.ranks.front(), other = arguments.ranks.back();
+      const auto [a, b] = rank_views(first, one, other, meter);
+      return two_runs(arguments, *a, fmt::format("rank {}", one), *b, fmt::format("rank {}", other));
+    }
+    const auto a = main_view(first, meter);
     if (arguments.first_vs_steady) return first_and_typical(arguments, *a);
     if (arguments.traces.size() != 2) return written(arguments, within(arguments, *a));
-    const auto b = main_view(arguments.traces.back(), meter);
-    const report::Compared of = report::compared_in(*a, *b, memory_of(*a, arguments.memory));
-    const report::Diff diff =
-        report::difference(of, report::whole_run(*a, of, "a"), report::whole_run(*b, of, "b"));
-    return arguments.format == "html" ? page(arguments, *a, *b, diff) : written(arguments, diff);
+    return two_runs(arguments, *a, "a", *main_view(arguments.traces.back(), meter), "b");
   });
 }
 

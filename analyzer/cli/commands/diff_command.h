@@ -11,7 +11,8 @@
 namespace memtrace::cli {
 
 struct DiffArguments {
-  std::vector<std::string> traces; // two runs, one run, or none for the newest job
+  std::vector<std::uint32_t> ranks; // two ranks of one job, or none
+  std::vector<std::string> traces;  // two runs, one run, or none for the newest job
   bool first_vs_steady = false;
   std::optional<replay::StepRange> steps; // the two steps of one run
   std::vector<std::string> phases;        // one phase for both sides, or one for each side

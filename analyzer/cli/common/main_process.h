@@ -3,8 +3,10 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "analyzer/cli/common/output.h"
 #include "analyzer/cli/common/progress_meter.h"
@@ -17,6 +19,10 @@ namespace memtrace::cli {
 
 // Returns the analysis of the first process of a job, which is its main process. `argument` "": the newest job.
 std::unique_ptr<report::ProcessAnalysis> main_view(const std::string& argument, Meter& meter);
+
+// Returns the analyses of two ranks of a job. Throws UsageError if the job has no trace of one of them.
+std::pair<std::unique_ptr<report::ProcessAnalysis>, std::unique_ptr<report::ProcessAnalysis>> rank_views(
+    const std::string& argument, std::uint32_t a, std::uint32_t b, Meter& meter);
 
 // Returns the memory named `asked`. "": the memory with the most tensor bytes. Throws UsageError if it is not
 // in the trace.

@@ -24,6 +24,7 @@ Json row_of(const DiffRow& row) {
 Json side_json(const DiffSide& side) {
   return {{"name", side.name},
           {"pid", side.analysis->facts().pid},
+          {"memory", memory_name(side.memory)},
           {"phase", side.analysis->account.paths.text(side.analysis->account.paths.last(side.peak.path))},
           {"step", side.peak.step == replay::Step::none ? Json(nullptr)
                                                         : Json(static_cast<std::int64_t>(side.peak.step))},

@@ -83,11 +83,12 @@ std::string diff_text(const Diff& diff, std::size_t top, const Screen& screen) {
   const std::string change = diff.total() == 0 ? "no change"
                                                : fmt::format("{} {}", size(std::abs(diff.total())),
                                                              diff.total() > 0 ? "more" : "less");
+  std::string memories = memory_name(diff.b.memory);
+  if (diff.a.memory != diff.b.memory) memories += " and " + memory_name(diff.a.memory);
   const bool tensors = diff.of.measure == replay::Measure::tensor;
   lines.strong(fmt::format("{} against {}, {}: {} of {} at the peak, {} and {}", printable(diff.b.name),
-                           printable(diff.a.name), memory_name(diff.of.memory), change,
-                           tensors ? "tensors" : "all allocations", size(diff.b.peak.bytes),
-                           size(diff.a.peak.bytes)));
+                           printable(diff.a.name), memories, change, tensors ? "tensors" : "all allocations",
+                           size(diff.b.peak.bytes), size(diff.a.peak.bytes)));
   lines.paragraph("  ", printable(diff.a.name + ": " + diff.a.where));
   lines.paragraph("  ", printable(diff.b.name + ": " + diff.b.where));
   say_what_is_mapped(diff, lines);

@@ -229,10 +229,21 @@ TEST(Arguments, OfAWrongValueAreNamedWithWhatIsExpected) {
   EXPECT_EQ(
       refused({"run"}),
       "run: expected a command behind --, as in: memtrace run -- python train.py; see memtrace run --help");
-  EXPECT_EQ(
-      refused({"diff"}),
-      "diff: expected two runs, A B, or one with --first-vs-steady, --steps A:B or --phases P:Q; see memtrace "
-      "diff --help");
+  EXPECT_EQ(refused({"diff"}),
+            "diff: expected two runs, A B, or one with --rank N --rank M, --first-vs-steady, --steps A:B or "
+            "--phases P:Q; see memtrace "
+            "diff --help");
+}
+
+TEST(Arguments, OfDiffNameTwoRanks) {
+  const auto diff = std::get<DiffArguments>(parsed({"diff", "--rank", "3", "--rank", "7", "DIR"}));
+  EXPECT_EQ(diff.ranks, (std::vector<std::uint32_t>{3, 7}));
+  EXPECT_EQ(diff.traces, std::vector<std::string>{"DIR"});
+  const std::string two =
+      "diff: --rank names two ranks of one job, as in: --rank 3 --rank 7; see memtrace diff --help";
+  EXPECT_EQ(refused({"diff", "--rank", "3", "DIR"}), two);
+  EXPECT_EQ(refused({"diff", "--rank", "3", "--rank", "3"}), two);
+  EXPECT_EQ(refused({"diff", "--rank", "3", "--rank", "x"}).rfind("--rank: x", 0), 0u);
 }
 
 TEST(Arguments, ThatAreNumbersAreNamedToo) {
@@ -294,7 +305,8 @@ TEST(Arguments, OfRunAreThoseThatTheRecorderReads) {
       {"--exact-min", "MEMTRACE_EXACT_MIN"}, {"--sample", "MEMTRACE_SAMPLE"},
       {"--max-trace", "MEMTRACE_MAX_TRACE"}, {"--max-node", "MEMTRACE_MAX_NODE"},
       {"--min-peak", "MEMTRACE_MIN_PEAK"},   {"--stacks", "MEMTRACE_STACKS"},
-      {"--phases", "MEMTRACE_PHASES"},       {"--cupti", "MEMTRACE_CUPTI"}};
+      {"--phases", "MEMTRACE_PHASES"},       {"--cupti", "MEMTRACE_CUPTI"},
+      {"--ranks", "MEMTRACE_RANKS"}};
   std::size_t read = 0, all = 0;
   for (const auto& [option, variable] : options) {
     for (const char* value :
@@ -302,14 +314,15 @@ TEST(Arguments, OfRunAreThoseThatTheRecorderReads) {
           "4g",   "1T",   "1KB",   "1kb",          "1KiB", "1.5G",         "-1",     "+1",     "1 K",
           " 1",   "0x10", "1e6",   "17179869183G", "K",    "none",         "python", "native", "both",
           "Both", "auto", "marks", "off",          "on",   "17179869184G", "AUTO",   "ON",     "all",
-          "yes",  "lots", "1,0",   "1B",           "1b",   "python,native"}) {
+          "yes",  "lots", "1,0",   "1B",           "1b",   "dp=2",         "dp=0",   "dp=2,",  "a=2,b=4",
+          "=2",   "dp",   "2=dp",  "a=2,a=2",      "dp=x", "python,native"}) {
       const bool command_reads = refused({"run", option, value, "--", "x"}) == "not refused";
       EXPECT_EQ(command_reads, recorder_reads(variable, value)) << option << " '" << value << "'";
       read += command_reads ? 1 : 0;
       ++all;
     }
   }
-  EXPECT_EQ(read, 5 * 11 + 5 + 4 + 4) << "of " << all;
+  EXPECT_EQ(read, 5 * 11 + 5 + 4 + 4 + 3) << "of " << all;
 }
 
 TEST(Arguments, HelpAndVersionAreSaid) {

@@ -107,6 +107,11 @@ std::string ended(const ProcessEnd& end) {
   return "no record of its end (killed?)";
 }
 
+std::string ended_briefly(const ProcessEnd& end) {
+  if (end.how == "killed_by_manager" && !end.after.empty()) return "killed by " + end.manager;
+  return end.how == "unknown" && end.code == SIGKILL ? "killed by SIGKILL" : ended(end);
+}
+
 std::string limit_named(const evidence::Kill& kill) {
   if (kill.constraint == "CONSTRAINT_CPUSET" || kill.constraint == "CONSTRAINT_MEMORY_POLICY")
     return "the memory nodes it may use";

@@ -50,6 +50,8 @@ bool killed_for_memory(const ProcessEnd& end);
 
 // Returns in words how the process ended: "exited with 0", "killed for memory".
 std::string ended(const ProcessEnd& end);
+// Returns the same without the cause, for a row of a table: "killed by torchrun", "killed by SIGKILL".
+std::string ended_briefly(const ProcessEnd& end);
 
 // Returns the limit that the OOM killer enforced: the machine's, or that of the process's own cgroup or of one
 // above it.

@@ -18,6 +18,7 @@ using replay::MemoryId;
 constexpr std::int64_t kLeastMore = 64 << 20;
 constexpr std::int64_t kPartMore = 10;
 constexpr std::size_t kRows = 40; // the largest rows of each rank are compared
+constexpr std::size_t kShownRows = 3;
 
 const replay::Peak& peak_of(const replay::MemoryPeaks& peaks, MemoryId memory) {
   return memory == 0 ? peaks.live : peaks.tensor;
@@ -39,6 +40,7 @@ void Ranks::add(ProcessAnalysis& analysis, MemoryId memory, std::vector<Rank>& t
   Rank out;
   out.rank = analysis.facts().rank;
   out.pid = analysis.facts().pid;
+  out.coordinates = trace::coordinates_of(analysis.facts());
   out.memory = memory_name(memory);
   out.peak = peak_of(analysis.account.peaks.at(memory), memory);
   if (memory == 0)
@@ -54,49 +56,74 @@ void Ranks::add(ProcessAnalysis& analysis, MemoryId memory, std::vector<Rank>& t
     const std::string& line = site.line();
     OutlierRow& row = out.rows[fmt::format("{}\n{}", role, line)];
     if (row.site == nullptr)
-      row = {role, site.op.empty() ? line : line + " by " + site.op, 0, symbols::keep(site)};
-    row.bytes = replay::wrapping_add(row.bytes, alive[i].bytes - alive[i].untouched);
+      row = {role, site.op.empty() ? line : line + " by " + site.op, 0, 0, symbols::keep(site)};
+    row.here = replay::wrapping_add(row.here, alive[i].bytes - alive[i].untouched);
   }
   to.push_back(std::move(out));
 }
 
-std::optional<Outlier> Ranks::outlier(const std::vector<Rank>& ranks) {
+std::vector<OutlierRow> Ranks::larger_rows(const Rank& one, const std::vector<const Rank*>& others) {
+  std::vector<OutlierRow> out;
+  for (const auto& [key, row] : one.rows) {
+    std::vector<std::int64_t> there;
+    for (const Rank* rank : others) {
+      const auto at = rank->rows.find(key);
+      there.push_back(at == rank->rows.end() ? std::int64_t{0} : at->second.here);
+    }
+    out.push_back(row);
+    out.back().there = replay::median(std::move(there));
+    if (out.back().here <= out.back().there) out.pop_back();
+  }
+  std::stable_sort(out.begin(), out.end(), [](const OutlierRow& a, const OutlierRow& b) {
+    return a.here - a.there > b.here - b.there;
+  });
+  out.resize(std::min(out.size(), kShownRows));
+  return out;
+}
+
+std::optional<Outlier> Ranks::outlier(const std::vector<const Rank*>& ranks) {
   if (ranks.size() < 2) return std::nullopt;
-  const auto one = std::max_element(ranks.begin(), ranks.end(),
-                                    [](const Rank& a, const Rank& b) { return a.peak.bytes < b.peak.bytes; });
-  const auto of_others = [&](auto figure) {
-    std::vector<std::int64_t> out;
-    for (const Rank& rank : ranks)
-      if (&rank != &*one) out.push_back(figure(rank));
-    return out;
-  };
-  const std::vector<std::int64_t> peaks = of_others([](const Rank& rank) { return rank.peak.bytes; });
+  const Rank& one = **std::max_element(
+      ranks.begin(), ranks.end(), [](const Rank* a, const Rank* b) { return a->peak.bytes < b->peak.bytes; });
+  std::vector<const Rank*> others;
+  std::vector<std::int64_t> peaks;
+  for (const Rank* rank : ranks) {
+    if (rank == &one) continue;
+    others.push_back(rank);
+    peaks.push_back(rank->peak.bytes);
+  }
   Outlier out;
-  out.rank = one->rank, out.pid = one->pid, out.memory = one->memory;
-  out.bytes = one->peak.bytes, out.phase = one->phase, out.step = one->peak.step;
+  out.rank = one.rank, out.pid = one.pid, out.memory = one.memory, out.coordinates = one.coordinates;
+  out.bytes = one.peak.bytes, out.phase = one.phase, out.step = one.peak.step;
   out.others = peaks.size();
   out.least = *std::min_element(peaks.begin(), peaks.end());
   out.most = *std::max_element(peaks.begin(), peaks.end());
   out.median = replay::median(peaks);
+  for (const Rank* rank : others)
+    if (rank->peak.bytes == out.median) out.typical = rank->rank;
   const std::int64_t more = replay::wrapping_sub(out.bytes, out.median);
   if (more < kLeastMore || more < out.median / kPartMore || more / 2 < out.most - out.least)
     return std::nullopt;
-  for (const auto& [key, row] : one->rows) {
-    const std::int64_t there = replay::median(of_others([&, &wanted = key](const Rank& rank) {
-      const auto at = rank.rows.find(wanted);
-      return at == rank.rows.end() ? std::int64_t{0} : at->second.bytes;
-    }));
-    if (row.bytes - there <= out.here - out.there) continue;
-    out.role = row.role, out.title = row.title, out.site = row.site;
-    out.here = row.bytes, out.there = there;
-  }
+  out.rows = larger_rows(one, others);
   return out;
 }
 
 std::vector<Outlier> Ranks::outliers() const {
   std::vector<Outlier> out;
-  for (const std::vector<Rank>* ranks : {&host_, &cards_})
-    if (auto found = outlier(*ranks)) out.push_back(std::move(*found));
+  for (const std::vector<Rank>* ranks : {&host_, &cards_}) {
+    std::map<std::uint32_t, std::vector<const Rank*>> stages;
+    for (const Rank& rank : *ranks) stages[trace::stage_of(rank.coordinates)].push_back(&rank);
+    const std::size_t before = out.size();
+    for (const auto& [number, stage] : stages) {
+      auto found = outlier(stage);
+      if (!found) continue;
+      found->of_stage = stages.size() > 1;
+      out.push_back(std::move(*found));
+    }
+    std::stable_sort(
+        out.begin() + static_cast<std::ptrdiff_t>(before), out.end(),
+        [](const Outlier& a, const Outlier& b) { return a.bytes - a.median > b.bytes - b.median; });
+  }
   return out;
 }
 

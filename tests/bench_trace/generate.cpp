@@ -18,16 +18,21 @@ std::uint64_t bytes_of(const std::string& size) {
 } // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3 || argc > 4 || bytes_of(argv[2]) == 0) {
+  if (argc < 3 || argc == 5 || argc > 6 || bytes_of(argv[2]) == 0) {
     std::fprintf(stderr,
-                 "usage: memtrace_bench_trace FILE SIZE [PAUSE]\n"
+                 "usage: memtrace_bench_trace FILE SIZE [PAUSE [RANK WORLD]]\n"
                  "SIZE in bytes, or with K, M, G; PAUSE: seconds without events before each step\n");
     return 2;
   }
   try {
     memtrace::tests::Output output(argv[1]);
-    const std::uint64_t pause = argc == 4 ? std::strtoull(argv[3], nullptr, 10) : 0;
-    memtrace::tests::Training training(output, pause * 1'000'000'000);
+    const std::uint64_t pause = argc >= 4 ? std::strtoull(argv[3], nullptr, 10) : 0;
+    const auto number = [argv](int at) {
+      return static_cast<std::uint32_t>(std::strtoul(argv[at], nullptr, 10));
+    };
+    memtrace::tests::Training::Rank rank;
+    if (argc == 6) rank = {number(4), number(5)};
+    memtrace::tests::Training training(output, pause * 1'000'000'000, rank);
     do training.step();
     while (output.bytes() < bytes_of(argv[2]));
     training.finish();

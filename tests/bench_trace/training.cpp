@@ -20,15 +20,21 @@ constexpr std::uint32_t kParameters = 200; // tensors
 
 } // namespace
 
-Training::Training(Output& output, std::uint64_t pause)
+Training::Training(Output& output, std::uint64_t pause, Rank rank)
     : output_(output), pause_(pause), stamp_(kStart), batches_(kWorkers) {
   RingRecord process = record(EventType::process, 0, 0);
   process.stamp = kStart;
   const TextId executable = text("/usr/bin/python3"), arguments = text(std::string("python\0train.py", 15));
   const TextId host = text("host"), directory = text("/");
-  process.put(format::ProcessEvent{4242, 4200, 1'700'000'000'000'000'000, executable, arguments, host,
-                                   directory, 4096, 512 * 1024, 4096});
+  process.put(format::ProcessEvent{4242 + rank.number, 4200, 1'700'000'000'000'000'000, executable, arguments,
+                                   host, directory, 4096, 512 * 1024, 4096});
   output_.define(process);
+  if (rank.world != 0) {
+    RingRecord job = record(EventType::job, 0, 0);
+    job.stamp = kStart;
+    job.put(format::JobEvent{text("job"), 1, rank.number, rank.number % 8, rank.world, text("torchrun")});
+    output_.define(job);
+  }
   define_stacks();
   setup();
 }

@@ -24,8 +24,12 @@ struct Level {
 // the loader's by workers; small flows in most records. The same in every run.
 class Training {
  public:
+  struct Rank {
+    std::uint32_t number = 0;
+    std::uint32_t world = 0; // 0: the process is not a rank
+  };
   // `pause`: ns without events after each step.
-  explicit Training(Output& output, std::uint64_t pause = 0);
+  explicit Training(Output& output, std::uint64_t pause = 0, Rank rank = {0, 0});
 
   void step();
   void finish();

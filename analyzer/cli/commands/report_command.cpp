@@ -22,6 +22,7 @@
 #include "analyzer/job/usage_error.h"
 #include "analyzer/print/json/document.h"
 #include "analyzer/print/json/explain_json.h"
+#include "analyzer/print/json/outlier_json.h"
 #include "analyzer/print/text/job_text.h"
 #include "analyzer/print/text/ledger_text.h"
 #include "analyzer/print/text/report_text.h"
@@ -70,6 +71,10 @@ class JobReport {
         page_(arguments.page_size),
         number_(processes.size()) {
     if (!options.memory || *options.memory == "host") family_ = family_of(processes);
+    report::Hosts hosts;
+    for (const report::Process& process : processes) hosts.add(process.facts, process.samples);
+    differences_.hosts = hosts.outliers();
+    differences_.death = report::first_death(processes);
     workers_ = std::any_of(processes.begin(), processes.end(),
                            [](const report::Process& process) { return process.kind == "worker"; });
   }
@@ -101,18 +106,21 @@ class JobReport {
   // `postmortem`: what `memtrace postmortem --format json` prints, for a page; "" if no process died for
   // memory.
   std::vector<std::string> take(std::string postmortem) && {
-    const std::vector<report::Outlier> outliers = ranks_.outliers();
+    differences_.outliers = ranks_.outliers();
     std::string causes;
     for (const report::JobFinding& found : across_.find()) {
       causes += report::finding_text(found.finding, style_);
       document_.add(found);
     }
-    for (const report::Outlier& outlier : outliers) document_.add(outlier);
-    if (form_ == Form::json) return std::move(document_).take();
-    if (form_ == Form::text) return {text(outliers, causes)};
-    for (const std::string& piece : std::move(document_).take()) documents_.report += piece;
+    for (const report::Outlier& outlier : differences_.outliers) document_.add(outlier);
+    if (form_ == Form::text) return {text(causes)};
+    std::vector<std::string> pieces =
+        std::move(document_).take({{"host_outliers", report::host_outliers_json(differences_.hosts)},
+                                   {"first_to_fail", report::first_death_json(differences_.death)}});
+    if (form_ == Form::json) return pieces;
+    for (const std::string& piece : pieces) documents_.report += piece;
     documents_.postmortem = std::move(postmortem);
-    return {std::move(page_).take(documents_, text(outliers, causes))};
+    return {std::move(page_).take(documents_, text(causes))};
   }
 
  private:
@@ -133,9 +141,9 @@ class JobReport {
 
   // Returns the ranks, the causes across processes, the leading process in full, and a line for each other
   // process. With `all`, each in full.
-  std::string text(const std::vector<report::Outlier>& outliers, const std::string& causes) const {
-    const std::size_t leading = report::shown_in_full(summaries_, outliers);
-    std::string out = report::ranks_text(summaries_, outliers, style_.screen);
+  std::string text(const std::string& causes) const {
+    const std::size_t leading = report::shown_in_full(summaries_, differences_.outliers);
+    std::string out = report::ranks_text(summaries_, differences_, style_.screen);
     const std::vector<std::string>& texts = causes.empty() ? texts_ : beside_;
     out += causes;
     if (!causes.empty()) out += "\n";
@@ -160,6 +168,7 @@ class JobReport {
   std::size_t number_;              // of processes
   report::JobFindings across_;
   report::Ranks ranks_;
+  report::JobDifferences differences_;
   std::optional<report::Family> family_;
   std::vector<report::ProcessSummary> summaries_;
   std::vector<std::string> texts_;  // of the same processes, in full; "" where it cannot lead

@@ -1,10 +1,54 @@
-// Purpose: writes a rank that holds more than the other ranks as JSON.
+// Purpose: writes the ranks and hosts that differ, and the rank that failed first, as JSON.
 #include "analyzer/print/json/outlier_json.h"
 
 namespace memtrace::report {
 
+namespace {
+
+Json row_json(const OutlierRow& row) {
+  return {{"role", row.role},
+          {"bytes", row.here},
+          {"others", row.there},
+          {"site", row.site ? site_json(*row.site) : Json(nullptr)}};
+}
+
+Json dead_json(const std::vector<DeadRank>& ranks) {
+  Json out = Json::array();
+  for (const DeadRank& rank : ranks)
+    out.push_back(
+        {{"rank", rank.rank}, {"host", rank.host}, {"ended", rank.ended}, {"duration", rank.seconds}});
+  return out;
+}
+
+} // namespace
+
+Json host_outliers_json(const std::vector<HostOutlier>& hosts) {
+  Json out = Json::array();
+  for (const HostOutlier& host : hosts)
+    out.push_back({{"host", host.host},
+                   {"what", host.what},
+                   {"bytes", host.bytes},
+                   {"others", {{"count", host.others}, {"median", host.median}}},
+                   {"ranks", host.ranks}});
+  return out;
+}
+
+Json first_death_json(const std::optional<FirstDeath>& death) {
+  if (!death) return nullptr;
+  return {{"first", dead_json(death->first)},
+          {"followed", dead_json(death->followed)},
+          {"did_not_fail", death->others},
+          {"later", {death->least_later, death->most_later}},
+          {"clock_error", death->hosts > 1 ? kClockError : 0.0}};
+}
+
 Json outlier_json(const Outlier& outlier) {
+  Json rows = Json::array();
+  for (const OutlierRow& row : outlier.rows) rows.push_back(row_json(row));
+  Json coordinates;
+  for (const trace::Coordinate& one : outlier.coordinates) coordinates[one.axis] = one.place;
   return {{"rank", outlier.rank},
+          {"coordinates", std::move(coordinates)},
           {"pid", outlier.pid},
           {"memory", outlier.memory},
           {"bytes", outlier.bytes},
@@ -15,11 +59,8 @@ Json outlier_json(const Outlier& outlier) {
             {"least", outlier.least},
             {"median", outlier.median},
             {"most", outlier.most}}},
-          {"row",
-           {{"role", outlier.role},
-            {"bytes", outlier.here},
-            {"others", outlier.there},
-            {"site", outlier.site ? site_json(*outlier.site) : Json(nullptr)}}}};
+          {"row", row_json(outlier.rows.empty() ? OutlierRow{} : outlier.rows.front())},
+          {"rows", std::move(rows)}};
 }
 
 } // namespace memtrace::report

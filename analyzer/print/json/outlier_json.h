@@ -1,11 +1,19 @@
-// Purpose: writes a rank that holds more than the other ranks as JSON.
+// Purpose: writes the ranks and hosts that differ, and the rank that failed first, as JSON.
 #pragma once
 
+#include <optional>
+#include <vector>
+
+#include "analyzer/job/first_death.h"
 #include "analyzer/print/json/site_json.h"
+#include "analyzer/rss/host_outliers.h"
 #include "analyzer/rss/rank_outliers.h"
 
 namespace memtrace::report {
 
 Json outlier_json(const Outlier& outlier);
+Json host_outliers_json(const std::vector<HostOutlier>& hosts);
+// Returns null for none.
+Json first_death_json(const std::optional<FirstDeath>& death);
 
 } // namespace memtrace::report

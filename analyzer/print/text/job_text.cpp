@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <set>
 
-#include "analyzer/explain/leading_peak.h"
+#include "analyzer/print/text/job_head.h"
 #include "analyzer/print/text/outlier_text.h"
-#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/print/text/rank_table.h"
 #include "analyzer/rss/cgroup_breakdown.h"
-#include "analyzer/rss/rss_ledger.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/text_lines.h"
-#include "analyzer/wording/text_table.h"
 #include "analyzer/wording/units.h"
 #include "analyzer/wording/utf8.h"
 
@@ -40,7 +38,7 @@ std::string shown_name(const ProcessSummary& process, bool ranks) {
   return name_of(process.kind, process.rank, process.pid);
 }
 
-void write_range(const std::vector<const ProcessSummary*>& ranks, Lines& lines) {
+void write_range(const std::vector<const ProcessSummary*>& ranks, const std::string& of, Lines& lines) {
   const auto [least, most] = std::minmax_element(
       ranks.begin(), ranks.end(),
       [](const ProcessSummary* a, const ProcessSummary* b) { return a->allocated < b->allocated; });
@@ -48,9 +46,20 @@ void write_range(const std::vector<const ProcessSummary*>& ranks, Lines& lines) 
   const std::int64_t a = (*least)->allocated, b = (*most)->allocated;
   const bool alike = static_cast<double>(b) <= kAlike * static_cast<double>(a);
   lines.strong(fmt::format("{}: allocated {} to {} at most",
-                           alike ? fmt::format("The {} ranks are alike", ranks.size())
-                                 : fmt::format("None of the {} ranks stands out", ranks.size()),
+                           alike ? fmt::format("The {} ranks{} are alike", ranks.size(), of)
+                                 : fmt::format("None of the {} ranks{} stands out", ranks.size(), of),
                            size(a), size(b)));
+}
+
+// Pipeline stages hold other parts of the model, so each is compared by itself.
+void write_ranges(const std::vector<const ProcessSummary*>& ranks, Lines& lines) {
+  constexpr std::size_t kMostStages = 8;
+  std::map<std::uint32_t, std::vector<const ProcessSummary*>> stages;
+  for (const ProcessSummary* rank : ranks) stages[trace::stage_of(rank->coordinates)].push_back(rank);
+  if (stages.size() == 1 || stages.size() > kMostStages) return write_range(ranks, "", lines);
+  for (const auto& [number, stage] : stages) {
+    if (stage.size() > 1) write_range(stage, fmt::format(" of stage {}", number), lines);
+  }
 }
 
 // Writes which ranks of the job left no trace here. They ran on another node, or their traces are lost.
@@ -81,60 +90,62 @@ void write_missing(const std::vector<const ProcessSummary*>& ranks, Lines& lines
                                   std::max(world, next), missing));
 }
 
-void write_ranks(const std::vector<const ProcessSummary*>& ranks, Lines& lines) {
-  std::int64_t highest = 0;
-  for (const ProcessSummary* rank : ranks) highest = std::max({highest, rank->allocated, rank->resident});
-  const Unit unit = unit_for(highest);
-  Table table(2, {Column::text("", 8), Column::number("pid", 7), Column::number("allocated", 9),
-                  Column::extra("tensors", 8), Column::number("resident", 9), Column::rest("end")});
-  table.head(fmt::format("At most, {}", unit.name));
-  for (const ProcessSummary* rank : ranks)
-    table.row({fmt::format("rank {}", rank->rank), std::to_string(rank->pid), in_unit(rank->allocated, unit),
-               in_unit(rank->tensors, unit), rank->resident == 0 ? "" : in_unit(rank->resident, unit),
-               rank->ended});
-  table.write(lines);
+// Returns the title with each number as one #, so that equal findings of several ranks have one line.
+std::string without_numbers(const std::string& title) {
+  std::string out;
+  for (const char c : title) {
+    const bool number = (c >= '0' && c <= '9') || (c == '.' && !out.empty() && out.back() == '#');
+    if (!number) out += c;
+    if (number && (out.empty() || out.back() != '#')) out += '#';
+  }
+  return out;
+}
+
+// Writes each finding once, with the ranks that have it. The figures are those of the first of these ranks.
+void write_findings(const std::vector<const ProcessSummary*>& ranks, Lines& lines) {
+  constexpr std::size_t kMostLines = 8;
+  struct SharedFinding {
+    std::string title;
+    std::vector<std::uint32_t> ranks;
+  };
+  std::vector<SharedFinding> all;
+  std::map<std::string, std::size_t> known;
+  for (const ProcessSummary* rank : ranks) {
+    for (const std::string& title : rank->findings) {
+      const auto [at, fresh] = known.try_emplace(without_numbers(title), all.size());
+      if (fresh) all.push_back({title, {}});
+      std::vector<std::uint32_t>& with = all[at->second].ranks;
+      if (with.empty() || with.back() != rank->rank) with.push_back(rank->rank);
+    }
+  }
+  for (std::size_t i = 0; i < std::min(kMostLines, all.size()); ++i) {
+    const std::string label = "  " + ranks_named(all[i].ranks) + ": ";
+    lines.labelled(label, "          ", printable(all[i].title));
+  }
+  if (all.size() > kMostLines)
+    lines.paragraph("  ", fmt::format("{} more findings: see --all", all.size() - kMostLines));
 }
 
 } // namespace
 
-ProcessSummary summary_of(const ProcessAnalysis& analysis, const Findings& findings, bool died_for_memory) {
-  const trace::Facts& facts = analysis.facts();
-  const replay::MemoryPeaks& host = analysis.account.peaks.at(0);
-  ProcessSummary out;
-  out.pid = facts.pid;
-  out.rank = facts.rank;
-  out.world_size = facts.world_size;
-  out.kind = analysis.kind;
-  out.script = script(facts);
-  out.ended = fmt::format("{} after {}", ended(analysis.end), duration(analysis.seconds(facts.last_stamp)));
-  out.died_for_memory = died_for_memory;
-  out.modelled = facts.parameters.has_value();
-  out.allocated = replay::wrapping_sub(host.live.bytes, leading_peak(analysis, 0).reserved);
-  for (const auto& [memory, peaks] : analysis.account.peaks)
-    out.tensors = std::max(out.tensors, peaks.tensor.bytes);
-  out.resident = static_cast<std::int64_t>(highest_resident(analysis));
-  out.lost = analysis.losses.total();
-  if (const auto bound = facts.note("bound"))
-    out.limited =
-        bound->starts_with("counts") ? ", counted only (MEMTRACE_MAX_NODE)" : ", less room (MEMTRACE_MAX_NODE)";
-  if (facts.note("malloc")) out.limited += ", blocks of malloc not recorded";
-  for (const Finding& finding : findings) out.findings.push_back(finding.title);
-  return out;
-}
-
-std::string ranks_text(const std::vector<ProcessSummary>& processes, const std::vector<Outlier>& outliers,
+std::string ranks_text(const std::vector<ProcessSummary>& processes, const JobDifferences& differences,
                        const Screen& screen) {
+  constexpr std::size_t kMostOutliers = 4;
   const std::vector<const ProcessSummary*> ranks = ranks_of(processes);
   if (ranks.size() < 2) return "";
   Lines lines(screen);
-  for (const Outlier& outlier : outliers) write_outlier(outlier, lines);
-  if (outliers.empty()) write_range(ranks, lines);
+  if (differences.death) write_first_death(*differences.death, lines);
+  const std::vector<Outlier>& outliers = differences.outliers;
+  for (std::size_t i = 0; i < std::min(kMostOutliers, outliers.size()); ++i) write_outlier(outliers[i], lines);
+  if (outliers.size() > kMostOutliers)
+    lines.paragraph(
+        "", fmt::format("{} more ranks differ; --format json has them", outliers.size() - kMostOutliers));
+  if (outliers.empty()) write_ranges(ranks, lines);
+  write_host_outliers(differences.hosts, lines);
   write_missing(ranks, lines);
-  for (const ProcessSummary* rank : ranks)
-    for (const std::string& title : rank->findings)
-      lines.labelled(fmt::format("  rank {}: ", rank->rank), "          ", printable(title));
+  write_findings(ranks, lines);
   lines.plain("");
-  write_ranks(ranks, lines);
+  write_rank_table(ranks, lines);
   lines.plain("");
   return lines.take();
 }

@@ -2,38 +2,29 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "analyzer/explain/process_analysis.h"
-#include "analyzer/findings/common/finding.h"
+#include "analyzer/job/first_death.h"
+#include "analyzer/print/text/process_summary.h"
+#include "analyzer/rss/host_outliers.h"
 #include "analyzer/rss/rank_outliers.h"
 #include "analyzer/wording/text_lines.h"
 
 namespace memtrace::report {
 
-// What the report of a job says about one process.
-struct ProcessSummary {
-  std::uint32_t pid = 0;
-  std::uint32_t rank = trace::kNoRank;
-  std::uint32_t world_size = 0; // ranks of the job; 0: not known
-  std::string kind;
-  std::string script;
-  std::string ended;
-  bool died_for_memory = false;
-  bool modelled = false; // its parameters are known
-  // Bytes, each at most. `allocated` without reservations that were never touched; `resident` 0: not known.
-  std::int64_t allocated = 0, tensors = 0, resident = 0;
-  std::uint64_t lost = 0;
-  std::string limited;               // why it was recorded with less detail; "": it was not
-  std::vector<std::string> findings; // titles
+// What differs among the ranks and hosts of a job.
+struct JobDifferences {
+  std::vector<Outlier> outliers;
+  std::vector<HostOutlier> hosts;
+  std::optional<FirstDeath> death;
 };
-ProcessSummary summary_of(const ProcessAnalysis& analysis, const Findings& findings, bool died_for_memory);
 
-// Returns the top of the report of several ranks: the rank that differs or that they are alike, the findings of
-// each, the table of the ranks. "" if there are fewer than two ranks.
-std::string ranks_text(const std::vector<ProcessSummary>& processes, const std::vector<Outlier>& outliers,
+// Returns the top of the report of several ranks: the rank that failed first, those that differ or that they
+// are alike, hosts that differ, the findings of the ranks, the table of the ranks. "" if there are fewer than
+// two ranks.
+std::string ranks_text(const std::vector<ProcessSummary>& processes, const JobDifferences& differences,
                        const Screen& screen);
 
 // Returns a line for each process but number `shown` and, if there are several, the ranks.

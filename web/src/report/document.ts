@@ -304,6 +304,7 @@ export interface Process {
   kind: string; // `main`, `rank`, `worker` or `child`
   rank: number|null; // of distributed training
   local_rank: number|null; // on its machine
+  coordinates: Record<string, number>|null; // of the rank in the grid of its job: {"pp": 0, "dp": 1}
   worker_of?: number; // of a worker: the process that has its loader
   before_recording?: {t: number; live: number; tensor: number}; // of an armed process: when it began, and what it held
   devices: Device[]; // the GPUs that it used
@@ -329,13 +330,49 @@ export interface Process {
 /** A rank that holds more than the other ranks. */
 export interface Outlier {
   rank: number; // of the process
+  coordinates: Record<string, number>|null; // of the rank
   pid: number; // of the process
   memory: string; // `host` or `cuda:N`
   bytes: number; // its peak
   phase: string; // of the peak
   step: number|null; // of the peak
-  others: {count: number; least: number; median: number; most: number}; // the peaks of the other ranks
-  row: {role: string; bytes: number; others: number; site: Site | null}; // what makes the difference
+  others: {count: number; least: number; median: number; most: number}; // of the other ranks of its pipeline stage
+  row: OutlierRow; // what makes most of the difference
+  rows: OutlierRow[]; // the largest differences, at most three
+}
+
+/** What a rank holds more than the others. */
+export interface OutlierRow {
+  role: string; // of the blocks
+  bytes: number; // of the rank
+  others: number; // the median of the other ranks
+  site: Site|null; // null: no row is larger
+}
+
+/** A host whose memory, page cache or shared memory differs from those of the other hosts. */
+export interface HostOutlier {
+  host: string; // its name
+  what: string; // `memory`, `page cache` or `shared memory`
+  bytes: number; // of this host
+  others: {count: number; median: number}; // of the other hosts
+  ranks: number[]; // that ran on it
+}
+
+/** A rank that failed. */
+export interface DeadRank {
+  rank: number; // of the process
+  host: string; // where it ran
+  ended: string; // in words
+  duration: number; // to its last record
+}
+
+/** Which rank failed first, and which only followed. */
+export interface FirstToFail {
+  first: DeadRank[]; // several if the clocks of their hosts give no order
+  followed: DeadRank[]; // those that failed later, by rank
+  did_not_fail: number; // other ranks
+  later: number[]; // seconds from the first to those that followed: the least and the most
+  clock_error: number; // seconds; 0 if all ranks ran on one host
 }
 
 export interface Job {
@@ -352,6 +389,8 @@ export interface ReportDocument {
   processes: Process[]; // the first one leads the report
   findings: Finding[]; // about several processes
   outliers: Outlier[]; // ranks that hold more than the others
+  host_outliers?: HostOutlier[]; // hosts with less memory, or with more page cache or shared memory, than the others
+  first_to_fail?: FirstToFail|null; // null: no rank failed
   ledger?: Ledger[]; // of `postmortem`: who held the memory of the limit
   first?: number|null; // of `postmortem`: the pid of the process that died first
   order?: {pid: number; how: string; unix: number}[]; // of `postmortem`: the ends, the earliest first

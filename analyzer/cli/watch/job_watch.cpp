@@ -7,10 +7,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <iterator>
+#include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "analyzer/cli/watch/warning_text.h"
@@ -20,9 +19,10 @@ namespace memtrace::cli {
 namespace {
 
 constexpr std::uint64_t kProcessesNs = 250'000'000; // between two looks for new processes, at least
-constexpr std::uint64_t kTracesNs = 1'000'000'000;
-constexpr std::uint64_t kShare = 100; // a look for processes or traces takes one part of the time at most
-constexpr int kPatienceMs = 30'000;   // for the command, after the program's end
+constexpr std::uint64_t kViewsNs = 250'000'000;     // between two copies of what the traces say
+constexpr std::uint64_t kShare = 100;               // a look for processes takes one part of the time at most
+constexpr int kPhaseMs = 50;                        // a warning waits so long for the present phase
+constexpr int kPatienceMs = 30'000;                 // for the command, after the program's end
 
 std::uint64_t time_of(clockid_t clock) {
   timespec now{};
@@ -42,6 +42,28 @@ std::string device_name(unsigned index) {
   return fmt::format("cuda:{}", index);
 }
 
+const TraceView* trace_of(int pid, const std::vector<TraceView>& traces) {
+  const auto at =
+      std::find_if(traces.begin(), traces.end(), [pid](const TraceView& one) { return one.pid == pid; });
+  return at != traces.end() ? &*at : nullptr;
+}
+
+// Returns the process that holds most of a device, or 0.
+int holder_of(const std::string& device, const std::vector<TraceView>& traces) {
+  int holder = 0;
+  std::int64_t most = -1;
+  for (const TraceView& trace : traces) {
+    for (const auto& [index, use] : trace.devices) {
+      if (device != device_name(index) || !trace.header || index + 1 >= std::size(trace.header->live)) continue;
+      const auto live = static_cast<std::int64_t>(trace.header->live[index + 1]);
+      if (live <= most) continue;
+      most = live;
+      holder = trace.pid;
+    }
+  }
+  return holder;
+}
+
 } // namespace
 
 JobWatch::JobWatch(const WatchArguments& arguments, WatchedJob job)
@@ -50,45 +72,25 @@ JobWatch::JobWatch(const WatchArguments& arguments, WatchedJob job)
       limits_(arguments.threshold()),
       crossings_(arguments.threshold()),
       command_(arguments.on_near_limit, job_.preload),
-      metrics_(arguments.metrics_file) {}
+      metrics_(arguments.metrics_file),
+      traces_(job_.traces) {}
 
 void JobWatch::follow_processes(std::uint64_t now) {
   const std::uint64_t before = cpu_now();
   pids_ = watch::process_tree(job_.command);
   // A daemon is no descendant, but may have a trace.
-  for (const auto& [path, trace] : followers_)
-    if (std::find(pids_.begin(), pids_.end(), trace->name().pid) == pids_.end())
-      pids_.push_back(trace->name().pid);
+  for (const TraceView& trace : views_)
+    if (std::find(pids_.begin(), pids_.end(), trace.pid) == pids_.end()) pids_.push_back(trace.pid);
   limits_.follow(pids_);
   resident_.add(now, pids_);
   processes_due_ = due_after(now, kProcessesNs, cpu_now() - before);
 }
 
-void JobWatch::follow_traces(std::uint64_t now) {
-  const std::uint64_t before = cpu_now();
-  Followers kept;
-  std::set<int> seen;
-  std::vector<report::TraceName> names = job_.traces();
-  // The newest first: a process that called exec has several traces.
-  std::reverse(names.begin(), names.end());
-  for (report::TraceName& name : names) {
-    if (!seen.insert(name.pid).second || !watch::process_size(name.pid)) continue;
-    const auto known = followers_.find(name.path);
-    const std::string path = name.path;
-    kept[path] = known != followers_.end() ? std::move(known->second)
-                                           : std::make_unique<watch::TraceFollower>(std::move(name));
-    kept[path]->update();
-  }
-  followers_ = std::move(kept);
-  metrics_.observe(followers_);
-  traces_due_ = due_after(now, kTracesNs, cpu_now() - before);
-}
-
 // Of several processes that use a device, the last sample counts: each gives the use by all.
 void JobWatch::add_devices(std::vector<watch::LimitUse>& uses) const {
   std::map<unsigned, watch::DeviceUse> devices;
-  for (const auto& [path, trace] : followers_)
-    for (const auto& [index, use] : trace->devices())
+  for (const TraceView& trace : views_)
+    for (const auto& [index, use] : trace.devices)
       if (devices[index].used <= use.used) devices[index] = use;
   for (const auto& [index, use] : devices)
     uses.push_back({watch::LimitKind::device, device_name(index), 0, use.used, use.total});
@@ -103,36 +105,13 @@ std::uint64_t JobWatch::look(std::uint64_t now) {
   return watch::look_pause(limits_.until_near(uses_), cost_);
 }
 
-const watch::TraceFollower* JobWatch::trace_of(int pid) const {
-  for (const auto& [path, trace] : followers_)
-    if (trace->name().pid == pid) return trace.get();
-  return nullptr;
-}
-
-// Returns the process that holds most of a device, or 0.
-int JobWatch::holder_of(const std::string& device) const {
-  int holder = 0;
-  std::int64_t most = -1;
-  for (const auto& [path, trace] : followers_) {
-    for (const auto& [index, use] : trace->devices()) {
-      const auto header = device == device_name(index) ? trace->header() : std::nullopt;
-      if (!header || index + 1 >= std::size(header->live)) continue;
-      const auto live = static_cast<std::int64_t>(header->live[index + 1]);
-      if (live <= most) continue;
-      most = live;
-      holder = trace->name().pid;
-    }
-  }
-  return holder;
-}
-
 void JobWatch::warn(std::uint64_t now, const watch::LimitUse& use) {
-  resident_.add(now, pids_);
-  follow_traces(now);
+  follow_processes(now); // a child that began just now may be the one that grew
+  views_ = traces_.views_within(kPhaseMs);
   NearLimit near;
   near.use = use;
   if (use.kind == watch::LimitKind::device) {
-    near.pid = holder_of(use.name);
+    near.pid = holder_of(use.name, views_);
   } else {
     near.grown = resident_.most_grown(now);
     near.pid = use.pid != 0 ? use.pid : near.grown ? near.grown->pid : resident_.largest();
@@ -140,12 +119,11 @@ void JobWatch::warn(std::uint64_t now, const watch::LimitUse& use) {
   near.command = job_.command;
   const int shown = near.grown ? near.grown->pid : near.pid;
   near.program = watch::program_name(shown);
-  if (const watch::TraceFollower* const trace = trace_of(shown)) {
-    near.phase = trace->phase();
-    near.step = trace->step();
+  if (const TraceView* const trace = trace_of(shown, views_)) {
+    near.phase = trace->phase;
+    near.step = trace->step;
   }
-  if (!followers_.empty())
-    near.directory = std::filesystem::path(followers_.begin()->first).parent_path().string();
+  if (!views_.empty()) near.directory = views_.front().directory;
   if (!job_.quiet) std::fprintf(stderr, "memtrace: run: near a limit: %s\n", warning_text(near).c_str());
   command_.start(warning_variables(near));
 }
@@ -163,13 +141,16 @@ bool JobWatch::wait(int until, std::uint64_t pause) {
 void JobWatch::run(int until) {
   for (bool runs = true; runs;) {
     const std::uint64_t now = time_of(CLOCK_MONOTONIC);
-    if (now >= traces_due_) follow_traces(now);
+    if (now >= views_due_) {
+      views_ = traces_.views();
+      views_due_ = now + kViewsNs;
+    }
     if (now >= processes_due_) follow_processes(now);
     std::uint64_t cost = cpu_now();
     const std::uint64_t pause = look(now);
     cost = cpu_now() - cost;
     command_.reap();
-    metrics_.write_if_due(now, pids_, followers_, uses_);
+    metrics_.write_if_due(now, pids_, views_, uses_);
     const std::uint64_t before = cpu_now(); // waking up costs about as much as the reading
     runs = wait(until, pause);
     cost += cpu_now() - before;

@@ -10,12 +10,12 @@
 
 #include "analyzer/cli/watch/metrics_file.h"
 #include "analyzer/cli/watch/near_limit_command.h"
+#include "analyzer/cli/watch/trace_watch.h"
 #include "analyzer/cli/watch/watch_arguments.h"
 #include "analyzer/job/trace_name.h"
 #include "analyzer/watch/crossings.h"
 #include "analyzer/watch/limit_reader.h"
 #include "analyzer/watch/process_tree.h"
-#include "analyzer/watch/trace_follower.h"
 
 namespace memtrace::cli {
 
@@ -35,12 +35,9 @@ class JobWatch {
 
  private:
   void follow_processes(std::uint64_t now);
-  void follow_traces(std::uint64_t now);
   void add_devices(std::vector<watch::LimitUse>& uses) const;
   std::uint64_t look(std::uint64_t now);
-  int holder_of(const std::string& device) const;
   void warn(std::uint64_t now, const watch::LimitUse& use);
-  const watch::TraceFollower* trace_of(int pid) const;
   bool wait(int until, std::uint64_t pause);
 
   WatchArguments arguments_;
@@ -50,11 +47,12 @@ class JobWatch {
   watch::ResidentHistory resident_;
   NearLimitCommand command_;
   MetricsFile metrics_;
-  Followers followers_;
+  TraceWatch traces_;
+  std::vector<TraceView> views_; // as they were last read
   std::vector<int> pids_;
   std::vector<watch::LimitUse> uses_; // as they were last read
   std::uint64_t processes_due_ = 0;
-  std::uint64_t traces_due_ = 0;
+  std::uint64_t views_due_ = 0;
   std::uint64_t cost_ = 0; // CPU time of a look and the wait after it, the mean of the last few
 };
 

@@ -69,17 +69,10 @@ MetricsFile::~MetricsFile() {
   if (written_) ::unlink(path_.c_str());
 }
 
-void MetricsFile::observe(const Followers& followers) {
-  if (path_.empty()) return;
-  for (const auto& [path, trace] : followers)
-    if (trace->step() != replay::Step::none)
-      if (const auto header = trace->header())
-        growth_[path].add(static_cast<std::int64_t>(trace->step()), level(header->live[0]));
-}
-
-void MetricsFile::write_if_due(std::uint64_t now, const std::vector<int>& pids, const Followers& followers,
+void MetricsFile::write_if_due(std::uint64_t now, const std::vector<int>& pids,
+                               const std::vector<TraceView>& traces,
                                const std::vector<watch::LimitUse>& limits) {
-  if (path_.empty() || now < due_) return;
+  if (!is_due(now)) return;
   due_ = now + kGapNs;
   watch::JobMetrics job;
   job.host = host_name();
@@ -87,15 +80,14 @@ void MetricsFile::write_if_due(std::uint64_t now, const std::vector<int>& pids, 
   for (const int pid : pids) {
     auto process = process_metrics(pid);
     if (!process) continue;
-    for (const auto& [path, trace] : followers) {
-      if (trace->name().pid != pid) continue;
-      if (job.job.empty()) job.job = std::filesystem::path(path).parent_path().filename().string();
-      if (const auto rank = trace->rank()) process->rank = std::to_string(*rank);
-      if (const auto header = trace->header()) add_header(*header, *process);
-      if (trace->step() != replay::Step::none) process->step = static_cast<std::int64_t>(trace->step());
-      process->phase = trace->phase();
-      if (const auto growth = growth_.find(path); growth != growth_.end())
-        process->growth = growth->second.bytes_per_step();
+    for (const TraceView& trace : traces) {
+      if (trace.pid != pid) continue;
+      if (job.job.empty()) job.job = std::filesystem::path(trace.directory).filename().string();
+      if (trace.rank) process->rank = std::to_string(*trace.rank);
+      if (trace.header) add_header(*trace.header, *process);
+      if (trace.step != replay::Step::none) process->step = static_cast<std::int64_t>(trace.step);
+      process->phase = trace.phase;
+      process->growth = trace.growth;
     }
     job.processes.push_back(*std::move(process));
   }

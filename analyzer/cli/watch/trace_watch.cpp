@@ -1,0 +1,141 @@
+// Purpose: follows the traces of a running job on a thread of its own: a file system that hangs, or a trace
+// that grows fast, must not delay the look at the limits.
+#include "analyzer/cli/watch/trace_watch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "analyzer/files/read_budget.h"
+#include "analyzer/watch/process_tree.h"
+#include "analyzer/watch/step_growth.h"
+#include "analyzer/wording/utf8.h"
+
+namespace memtrace::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kLeastPause = std::chrono::seconds(1);
+constexpr auto kMostPause = std::chrono::seconds(5);
+constexpr int kPauseShare = 20; // a reading takes one part of the time, if that is within the pauses
+
+class FollowedTraces {
+ public:
+  std::vector<TraceView> read(std::vector<report::TraceName> names) {
+    std::map<std::string, TraceAndGrowth> kept;
+    std::set<int> seen;
+    std::vector<TraceView> views;
+    // The newest first: a process that called exec has several traces.
+    std::reverse(names.begin(), names.end());
+    for (report::TraceName& name : names) {
+      if (!seen.insert(name.pid).second || !watch::process_size(name.pid)) continue;
+      const std::string path = name.path;
+      const auto known = followed_.find(path);
+      TraceAndGrowth& followed = kept[path];
+      if (known != followed_.end()) followed = std::move(known->second);
+      if (followed.trace == nullptr) followed.trace = std::make_unique<watch::TraceFollower>(std::move(name));
+      followed.trace->update();
+      views.push_back(view_of(followed));
+    }
+    followed_ = std::move(kept);
+    return views;
+  }
+
+ private:
+  struct TraceAndGrowth {
+    std::unique_ptr<watch::TraceFollower> trace;
+    watch::StepGrowth growth;
+  };
+
+  static TraceView view_of(TraceAndGrowth& followed) {
+    const watch::TraceFollower& trace = *followed.trace;
+    TraceView view;
+    view.pid = trace.name().pid;
+    view.directory = std::filesystem::path(trace.name().path).parent_path().string();
+    view.phase = trace.phase();
+    view.step = trace.step();
+    view.rank = trace.rank();
+    view.devices = trace.devices();
+    view.header = trace.header();
+    if (view.header && view.step != replay::Step::none)
+      followed.growth.add(static_cast<std::int64_t>(view.step), view.header->live[0]);
+    view.growth = followed.growth.bytes_per_step();
+    return view;
+  }
+
+  std::map<std::string, TraceAndGrowth> followed_; // by path
+};
+
+} // namespace
+
+struct TraceWatch::Shared {
+  mutable std::mutex mutex; // guards what follows
+  std::condition_variable wanted_or_read;
+  std::vector<TraceView> views;
+  std::uint64_t readings = 0;
+  bool wanted = false;
+  bool over = false; // the thread has ended
+  files::Budget::Second count;
+};
+
+TraceWatch::TraceWatch(std::function<std::vector<report::TraceName>()> traces)
+    : shared_(std::make_shared<Shared>()) {
+  shared_->count = files::Budget::of_command().second();
+  try {
+    std::thread([shared = shared_, list = std::move(traces)] { follow(shared, list); }).detach();
+  } catch (const std::system_error&) {
+    shared_->over = true; // no phases and steps
+  }
+}
+
+void TraceWatch::follow(const std::shared_ptr<Shared>& shared,
+                        const std::function<std::vector<report::TraceName>()>& traces) {
+  files::Budget::count_in(shared->count);
+  try {
+    FollowedTraces followed;
+    for (;;) {
+      const auto began = Clock::now();
+      std::vector<TraceView> views = followed.read(traces());
+      const auto pause =
+          std::clamp<Clock::duration>(kPauseShare * (Clock::now() - began), kLeastPause, kMostPause);
+      std::unique_lock lock(shared->mutex);
+      shared->views = std::move(views);
+      ++shared->readings;
+      shared->wanted_or_read.notify_all();
+      shared->wanted_or_read.wait_for(lock, pause, [&] { return shared->wanted; });
+      shared->wanted = false;
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "memtrace: run: traces are not followed any more: %s\n",
+                 report::printable(error.what()).c_str());
+  }
+  const std::lock_guard lock(shared->mutex);
+  shared->over = true;
+}
+
+std::vector<TraceView> TraceWatch::views() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->views;
+}
+
+std::vector<TraceView> TraceWatch::views_within(int ms) {
+  std::unique_lock lock(shared_->mutex);
+  // A reading that is under way may have begun before what the caller wants to see.
+  const std::uint64_t before = shared_->readings;
+  shared_->wanted = true;
+  shared_->wanted_or_read.notify_all();
+  shared_->wanted_or_read.wait_for(lock, std::chrono::milliseconds(ms),
+                                   [&] { return shared_->readings > before || shared_->over; });
+  return shared_->views;
+}
+
+} // namespace memtrace::cli

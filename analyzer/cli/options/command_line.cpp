@@ -12,7 +12,7 @@
 namespace memtrace::cli {
 namespace {
 
-constexpr const char* kNotYet[] = {"top"};
+constexpr const char* kNotYet[] = {"fleet"};
 
 std::string commands_of(const CLI::App& app) {
   std::string out;

@@ -69,6 +69,8 @@ void add_watch_options(CLI::App& command, WatchArguments& arguments) {
           "of Prometheus' node exporter; its name ends in .prom")
       ->type_name("FILE.prom")
       ->check(check_metrics_file);
+}
+
 std::string check_grid(const std::string& text) {
   return text.empty() || format::parse_grid(text.c_str()) != 0
              ? ""

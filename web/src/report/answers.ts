@@ -35,6 +35,7 @@ export interface DiffRow {
 export interface Side {
   name: string;
   pid: number;
+  memory: string; // `host` or `cuda:N`; two ranks may have different GPUs
   phase: string|null;
   step: number|null;
   bytes: number;

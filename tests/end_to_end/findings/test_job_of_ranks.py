@@ -3,6 +3,7 @@
 Truth: the program gives one rank 96 MiB more, and kills one. Its first stage has 128 MiB more by design.
 """
 import json
+import os
 import subprocess
 import unittest
 
@@ -86,6 +87,37 @@ class EightRanks(Job):
         launcher = ["accelerate.commands.launch", "--multi_gpu", "--num_processes", "8", "--num_machines", "1"]
         self.assert_named(self.run_job(launcher, 8, **self.GRID, ACCELERATE_USE_CPU="true",
                                        PYTHONPATH=harness.packages("accelerate")), 8)
+
+
+@harness.only_in_long
+class Grids(harness.Case):
+    """The coordinates are those that the engine states."""
+
+    def assert_grid(self, engine):
+        folder = os.path.join(self.scratch, "traced")
+        os.mkdir(folder)
+        ranks = []
+        for rank in range(2):
+            environment = self.environment(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2",
+                                           DS_ACCELERATOR="cpu", PYTHONPATH=harness.packages(engine), PYTHONWARNINGS="ignore",
+                                           OMP_NUM_THREADS="1", MEMTRACE_JOB=f"job;{self.out}")
+            ranks.append(subprocess.Popen([harness.torch_python(), harness.program("grids.py"), engine], cwd=folder,
+                                          env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True))
+        stated = {}
+        for process in ranks:
+            output, _ = process.communicate(timeout=300)
+            (line,) = [line for line in output.splitlines() if line.startswith("place ")]
+            rank, stage, replica = map(int, line.split()[1:])
+            stated[rank] = (stage, replica)
+        self.assertEqual({stage for stage, _ in stated.values()}, {0, 1})
+        found = {process["rank"]: process["coordinates"] for process in self.report()["processes"] if process["kind"] == "rank"}
+        self.assertEqual({rank: (place["pp"], place["dp"]) for rank, place in found.items()}, stated)
+
+    def test_deepspeed(self):
+        self.assert_grid("deepspeed")
+
+    def test_megatron(self):
+        self.assert_grid("megatron")
 
 
 if __name__ == "__main__":

@@ -49,6 +49,23 @@ class Ranks(harness.Case):
         self.assertEqual(self.outliers(40), [])
 
 
+class Variables(harness.Case):
+    def test_each_launcher_names_the_rank(self):
+        for launcher, variables in (("slurm", {"SLURM_PROCID": "3", "SLURM_LOCALID": "1", "SLURM_NTASKS": "4"}),
+                                    ("mpirun", {"OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_LOCAL_RANK": "1",
+                                                "OMPI_COMM_WORLD_SIZE": "4"}),
+                                    ("mpirun", {"PMI_RANK": "3", "MPI_LOCALRANKID": "1", "PMI_SIZE": "4"}),
+                                    ("mpirun", {"PMIX_RANK": "3", "PMI_LOCAL_RANK": "1", "PMI_SIZE": "4"}),
+                                    ("pals", {"PALS_RANKID": "3", "PALS_LOCAL_RANKID": "1", "PMI_SIZE": "4"})):
+            with self.subTest(variables=variables):
+                self.new_scratch()
+                done, report = self.trace([sys.executable, "-c", "held = bytearray(48 << 20)"], variables)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                (process,) = report["processes"]
+                self.assertEqual((process["rank"], process["local_rank"], process["kind"], report["job"]["launcher"],
+                                  report["job"]["world_size"]), (3, 1, "rank", launcher, 4))
+
+
 class Spawned(harness.Case):
     """torch.multiprocessing.spawn passes the rank as an argument: no environment has it."""
 

@@ -38,7 +38,6 @@ export interface Side {
   memory: string; // `host` or `cuda:N`; two ranks may have different GPUs
   phase: string|null;
   step: number|null;
-  memory: string; // of two ranks, each has its own GPU
   bytes: number;
 }
 

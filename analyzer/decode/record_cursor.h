@@ -48,8 +48,8 @@ class Cursor {
   Cursor(Cursor&&) = default;
 
   // Retains the model at the end of the runs, for more runs. They may repeat records that were given already.
-  struct Follow {};
-  explicit Cursor(Follow) : follows_(true) {}
+  struct FollowRuns {};
+  explicit Cursor(FollowRuns) : follows_(true) {}
   // Continues with runs that came later. All runs before were read.
   void continue_with(std::span<const Run> runs) {
     runs_ = runs;

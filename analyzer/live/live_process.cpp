@@ -152,7 +152,7 @@ void LiveProcess::describe_place() {
 
 // Uses the begins of the last steps. Without steps, uses the samples of the last minutes.
 void LiveProcess::describe_growth(MemoryNow& memory) {
-  std::vector<Instant> series;
+  std::vector<GrowthPoint> series;
   const auto& steps = recent_->steps();
   std::size_t first = steps.size() > kGrowthSteps ? steps.size() - kGrowthSteps : 0;
   if (steps.size() > 8) first = std::max<std::size_t>(first, 2); // the first steps make what later ones retain

@@ -13,7 +13,7 @@ namespace {
 using Shared = std::pair<std::string, std::string>; // host and name
 
 bool is_shared(const LimitNow& limit) {
-  return limit.of == LimitNow::Of::cgroup || limit.of == LimitNow::Of::machine;
+  return limit.of == LimitNow::LimitKind::cgroup || limit.of == LimitNow::LimitKind::machine;
 }
 
 double growth_of(const ProcessNow& process, unsigned memory) {

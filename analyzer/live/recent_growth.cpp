@@ -14,12 +14,12 @@ constexpr double kLeast = 2 << 20; // bytes of the whole series: as in a report
 
 } // namespace
 
-double growth(std::span<const Instant> series) {
+double growth(std::span<const GrowthPoint> series) {
   if (series.size() < kFewest) return 0;
   const std::size_t apart = series.size() / 2;
   std::vector<double> each;
   for (std::size_t i = 0; i + apart < series.size(); ++i) {
-    const Instant &from = series[i], &to = series[i + apart];
+    const GrowthPoint &from = series[i], &to = series[i + apart];
     if (to.at <= from.at) continue;
     each.push_back(static_cast<double>(to.bytes - from.bytes) / (to.at - from.at));
   }

@@ -6,7 +6,7 @@
 
 namespace memtrace::live {
 
-struct Instant {
+struct GrowthPoint {
   double at = 0; // a step, or seconds
   std::int64_t bytes = 0;
 };
@@ -14,6 +14,6 @@ struct Instant {
 // Returns the growth in bytes per unit of `at`: the median over values that are half of the series apart. So
 // one step with more memory, or a pattern that repeats, has no effect. Returns 0 for fewer than 4 values, or if
 // all of the series grows by less than 2 MiB, and if it falls.
-double growth(std::span<const Instant> series);
+double growth(std::span<const GrowthPoint> series);
 
 } // namespace memtrace::live

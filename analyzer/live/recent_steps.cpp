@@ -54,7 +54,7 @@ void RecentSteps::began(const replay::Occurrence& occurrence) {
   open_.push_back({occurrence.id, occurrence.path, occurrence.step, at, at});
 }
 
-void RecentSteps::close(const OpenPhase& open) {
+void RecentSteps::close(const LiveOccurrence& open) {
   if (open.step != now_ && open.step != whole_) return;
   PathFigures& figures = (open.step == now_ ? present_ : last_)[open.path];
   const Levels exit = levels();
@@ -69,7 +69,7 @@ void RecentSteps::close(const OpenPhase& open) {
 
 void RecentSteps::ended(const replay::Occurrence& occurrence, bool) {
   const auto at = std::find_if(open_.rbegin(), open_.rend(),
-                               [&](const OpenPhase& open) { return open.id == occurrence.id; });
+                               [&](const LiveOccurrence& open) { return open.id == occurrence.id; });
   if (at == open_.rend()) return;
   close(*at);
   open_.erase(std::next(at).base());
@@ -105,7 +105,7 @@ void RecentSteps::after(const trace::Event& event, const replay::PhasePosition& 
   memories_ = std::max(memories_, memory + 1);
   const std::int64_t live = ledger().level(static_cast<MemoryId>(memory)).live;
   if (!steps_.empty() && live > level_in(steps_.back().peak, memory)) raise(steps_.back().peak, memory, live);
-  for (OpenPhase& open : open_)
+  for (LiveOccurrence& open : open_)
     if (live > level_in(open.peak, memory)) raise(open.peak, memory, live);
 }
 

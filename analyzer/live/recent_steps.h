@@ -74,7 +74,7 @@ class RecentSteps : public replay::Observer {
   std::vector<replay::Block> take_labels() { return std::exchange(to_label_, {}); }
 
  private:
-  struct OpenPhase {
+  struct LiveOccurrence {
     replay::OccurrenceId id{};
     replay::PathId path{};
     Step step = Step::none;
@@ -82,10 +82,10 @@ class RecentSteps : public replay::Observer {
   };
   Levels levels() const;
   void step_begins(Step step);
-  void close(const OpenPhase& open);
+  void close(const LiveOccurrence& open);
 
   std::deque<RecentStep> steps_;
-  std::vector<OpenPhase> open_;
+  std::vector<LiveOccurrence> open_;
   PathTable present_, last_;
   Step whole_ = Step::none;
   Step now_ = Step::none;

@@ -111,7 +111,7 @@ void Order::append(const Streams& streams, const Beginning& beginning) {
   for (const auto& [thread, stream] : streams) {
     const auto [at, fresh] = known.try_emplace(thread, threads_.size());
     if (fresh) {
-      threads_.push_back({&stream, Cursor(Cursor::Follow{})});
+      threads_.push_back({&stream, Cursor(Cursor::FollowRuns{})});
       if (const auto carried = beginning.small.find(thread); carried != beginning.small.end())
         threads_.back().seen = carried->second;
     }

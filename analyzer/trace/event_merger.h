@@ -77,8 +77,8 @@ class Order {
   explicit Order(const Streams& streams, const Beginning& beginning = {});
   // A merge that continues when more records come: see append(). It leaves out the flows after the last record
   // of each thread, because a later record carries them.
-  struct Follow {};
-  Order(Follow, const Beginning& beginning) : follows_(true), ordinal_(beginning.ordinal) {}
+  struct FollowStreams {};
+  Order(FollowStreams, const Beginning& beginning) : follows_(true), ordinal_(beginning.ordinal) {}
   // Adds what came since. All events before were given. `streams` must exist until the next call, and the flows
   // that `beginning` names are those of threads without records so far.
   void append(const Streams& streams, const Beginning& beginning);

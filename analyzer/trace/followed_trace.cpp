@@ -172,7 +172,7 @@ void FollowedTrace::add_rings() {
 
 void FollowedTrace::read_definitions() {
   for (const auto& [thread, runs] : new_definitions_) {
-    Cursor& cursor = definition_cursors_.try_emplace(thread, Cursor::Follow{}).first->second;
+    Cursor& cursor = definition_cursors_.try_emplace(thread, Cursor::FollowRuns{}).first->second;
     cursor.continue_with(runs);
     format::RingRecord record{};
     while (cursor.next(record)) {
@@ -227,7 +227,7 @@ void FollowedTrace::begin(const std::function<void(std::span<const Event>)>& tak
     beginning_ = snapshot(first, 0, [&](const Event& event) { take({&event, 1}); });
     ordinal_ = beginning_.ordinal;
   }
-  order_.emplace(Order::Follow{}, beginning_);
+  order_.emplace(Order::FollowStreams{}, beginning_);
 }
 
 // Takes facts, definitions and samples from events. Returns false if the rules of steps are others now.

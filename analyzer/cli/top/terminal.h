@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/cli/top/top_screen.h"
+#include "analyzer/cli/top/screen_line.h"
 
 namespace memtrace::cli {
 

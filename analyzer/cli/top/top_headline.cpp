@@ -16,7 +16,7 @@ using live::ProcessNow;
 constexpr double kSoon = 3600;                // seconds: an alarm
 constexpr double kNear = 0.9, kAlmost = 0.97; // of a limit
 
-struct Candidate {
+struct LimitChoice {
   const ProcessNow* process = nullptr;
   const LimitNow* limit = nullptr;
 };
@@ -42,7 +42,7 @@ std::string growth_of(const ProcessNow& process, const LimitNow& limit) {
 }
 
 Span of_limits(const std::vector<ProcessNow>& processes) {
-  Candidate first, nearest;
+  LimitChoice first, nearest;
   for (const ProcessNow& process : processes) {
     if (!process.running) continue;
     for (const LimitNow& limit : process.limits) {

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/cli/top/top_screen.h"
+#include "analyzer/cli/top/screen_line.h"
+#include "analyzer/live/live_state.h"
 
 namespace memtrace::cli {
 

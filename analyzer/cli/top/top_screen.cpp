@@ -87,7 +87,8 @@ class Page {
   }
   void last(std::string text) {
     while (lines_.size() + 1 < view_.rows) lines_.emplace_back();
-    lines_.push_back({{report::columns(text) <= view_.columns ? text : cut(text, view_.columns), Style::faint}});
+    lines_.push_back(
+        {{report::columns(text) <= view_.columns ? text : cut(text, view_.columns), Style::faint}});
   }
   std::vector<ScreenLine> take() && { return std::move(lines_); }
 

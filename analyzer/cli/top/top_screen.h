@@ -6,17 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/cli/top/screen_line.h"
 #include "analyzer/live/live_state.h"
 
 namespace memtrace::cli {
-
-enum class Style : std::uint8_t { plain, bold, faint, warning, alarm, chosen };
-
-struct Span {
-  std::string text; // printable
-  Style style = Style::plain;
-};
-using ScreenLine = std::vector<Span>;
 
 enum class SortBy : std::uint8_t { rank, live, growth, limit };
 

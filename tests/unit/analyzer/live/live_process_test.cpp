@@ -110,16 +110,17 @@ TEST(LiveProcess, AnEndIsSaidAndAMissingFileToo) {
 }
 
 TEST(RecentGrowth, IsThatOfMostPlaces) {
-  std::vector<Instant> series;
+  std::vector<GrowthPoint> series;
   for (int i = 0; i < 40; ++i) series.push_back({static_cast<double>(i), 100 * kSignedMiB + i * kSignedMiB});
   EXPECT_EQ(growth(series), static_cast<double>(kMiB));
   series[7].bytes *= 10; // one step with more
   EXPECT_EQ(growth(series), static_cast<double>(kMiB));
-  for (Instant& one : series) one.bytes = 100 * kSignedMiB + (static_cast<int>(one.at) % 5) * 30 * kSignedMiB;
+  for (GrowthPoint& one : series)
+    one.bytes = 100 * kSignedMiB + (static_cast<int>(one.at) % 5) * 30 * kSignedMiB;
   EXPECT_EQ(growth(series), 0); // a pattern that repeats
-  for (Instant& one : series) one.bytes = 100 * kSignedMiB - static_cast<std::int64_t>(one.at) * kSignedMiB;
+  for (GrowthPoint& one : series) one.bytes = 100 * kSignedMiB - static_cast<std::int64_t>(one.at) * kSignedMiB;
   EXPECT_EQ(growth(series), 0);
-  EXPECT_EQ(growth(std::span<const Instant>(series).first(3)), 0);
+  EXPECT_EQ(growth(std::span<const GrowthPoint>(series).first(3)), 0);
 }
 
 // Two processes share a cgroup: each brings it nearer.
@@ -134,7 +135,7 @@ TEST(Predict, GrowthOfAllProcessesOfACgroupCounts) {
     group.used = 100 * kMiB;
     group.limit = 300 * kMiB;
     LimitNow own = group;
-    own.of = LimitNow::Of::address_space;
+    own.of = LimitNow::LimitKind::address_space;
     own.name = "RLIMIT_AS";
     process.limits = {own, group};
   }

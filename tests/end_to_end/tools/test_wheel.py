@@ -128,7 +128,7 @@ class Wheel(harness.Case):
         with open(os.path.join(self.package, "share", "doc", "memtrace", "NOTICES"), encoding="utf-8") as file:
             text = file.read()
         for library in ("elfutils", "glibc", "gcc-", "zlib", "xz-utils", "bzip2", "libzstd", "libiberty", "fmtlib", "spdlog",
-                        "cli11", "nlohmann-json3", "protozero", "sqlite3", "The text of LGPL-3", "The text of GPL-3"):
+                        "cli11", "nlohmann-json3", "protozero", "sqlite3", "ncurses", "The text of LGPL-3", "The text of GPL-3"):
             self.assertIn(f"\n{library}", text)
 
     def test_the_command_needs_no_library(self):

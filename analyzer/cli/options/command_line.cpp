@@ -12,8 +12,6 @@
 namespace memtrace::cli {
 namespace {
 
-constexpr const char* kNotYet[] = {"fleet"};
-
 std::string commands_of(const CLI::App& app) {
   std::string out;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -26,10 +24,7 @@ void check_name(const CLI::App& app, const std::string& name) {
   if (name.starts_with('-')) return;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     if (command->get_name() == name) return;
-  const bool later =
-      std::any_of(std::begin(kNotYet), std::end(kNotYet), [&](const char* one) { return name == one; });
-  throw report::UsageError(name + (later ? ": not supported yet" : ": no such command") +
-                           "; this version has " + commands_of(app));
+  throw report::UsageError(name + ": no such command; this version has " + commands_of(app));
 }
 
 // Returns what is wrong with the words that no option takes. CLI11 lists them from the last to the first.

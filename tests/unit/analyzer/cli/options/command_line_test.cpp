@@ -50,6 +50,14 @@ TEST(Arguments, OfReport) {
   EXPECT_EQ(std::get<ReportArguments>(parsed({"report"})).trace, "");
 }
 
+TEST(Arguments, OfTop) {
+  const auto top = std::get<TopArguments>(parsed({"top", "4242", "--once", "--interval", "0.5"}));
+  EXPECT_EQ(top.target, "4242");
+  EXPECT_TRUE(top.once);
+  EXPECT_EQ(top.interval, 0.5);
+  EXPECT_EQ(std::get<TopArguments>(parsed({"top"})).target, "");
+}
+
 TEST(Arguments, OfTree) {
   const auto tree = std::get<TreeArguments>(
       parsed({"tree", "out", "--finding", "leak-per-step", "--depth", "3", "--min-size", "2%", "--bottom-up"}));
@@ -177,7 +185,8 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
                                              {"explain", "a", "--params", "many"},
                                              {"explain", "--project", "-1"},
                                              {"explain", "--project", "80,00"},
-                                             {"fleet"},
+                                             {"top", "--interval", "0"},
+                                             {"top", "--once", "a", "b"},
                                              {"postmortem", "a", "b"},
                                              {"postmortem", "--rank", "x"},
                                              {"postmortem", "--format", "xml"},
@@ -189,8 +198,8 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
     EXPECT_NE(line, "not refused") << (arguments.empty() ? "" : arguments.back());
     EXPECT_EQ(line.find('\n'), std::string::npos) << line;
   }
-  EXPECT_EQ(refused({"fleet"}),
-            "fleet: not supported yet; this version has report, diff, explain, postmortem, tree, top, check, "
+  EXPECT_EQ(refused({"bottom"}),
+            "bottom: no such command; this version has report, diff, explain, postmortem, tree, top, check, "
             "export, pack, run, env, arm, jupyter, mcp, doctor");
 }
 
@@ -201,11 +210,11 @@ TEST(Arguments, OfAWrongValueAreNamedWithWhatIsExpected) {
   EXPECT_EQ(refused({"run", "python", "-c", "pass"}),
             "put -- before the program: memtrace run -- python -c pass; see memtrace run --help");
   EXPECT_EQ(refused({"report", "a", "b"}), "these words were not expected: b; see memtrace report --help");
-  EXPECT_EQ(
-      refused({}),
-      "no command is given; this version has report, diff, explain, postmortem, tree, top, check, export, "
-      "pack, run, env, arm, jupyter, mcp, doctor; see "
-      "memtrace --help");
+  EXPECT_EQ(refused({}),
+            "no command is given; this version has report, diff, explain, postmortem, tree, top, check, "
+            "export, pack, "
+            "run, env, arm, jupyter, mcp, doctor; see "
+            "memtrace --help");
   EXPECT_EQ(refused({"report", "--format", "xml"}),
             "--format: xml not in {text,json,html}; see memtrace report --help");
   EXPECT_EQ(refused({"doctor", "--format", "html"}),

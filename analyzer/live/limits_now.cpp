@@ -10,7 +10,7 @@ namespace memtrace::live {
 namespace {
 
 using trace::kNotSaid;
-using LimitKind = LimitNow::LimitKind;
+using LiveLimitKind = LimitNow::LiveLimitKind;
 
 // The most that the late samples have, so that the peaks of steps count.
 void add_groups(const trace::FollowedTrace& trace, std::vector<LimitNow>& out) {
@@ -32,17 +32,17 @@ void add_own(const trace::Samples& samples, std::vector<LimitNow>& out) {
   if (samples.address_spaces().empty()) return;
   const trace::AddressSpace& space = samples.address_spaces().back();
   if (space.size_limit != kNotSaid)
-    out.push_back(
-        {LimitKind::address_space, "RLIMIT_AS", "", 0, space.size, space.size_limit, false, 0, std::nullopt});
+    out.push_back({LiveLimitKind::address_space, "RLIMIT_AS", "", 0, space.size, space.size_limit, false, 0,
+                   std::nullopt});
   if (space.data_limit != kNotSaid)
     out.push_back(
-        {LimitKind::data, "RLIMIT_DATA", "", 0, space.data, space.data_limit, false, 0, std::nullopt});
+        {LiveLimitKind::data, "RLIMIT_DATA", "", 0, space.data, space.data_limit, false, 0, std::nullopt});
 }
 
 void add_machine(const trace::FollowedTrace& trace, std::vector<LimitNow>& out) {
   const auto& machine = trace.samples().machine();
   if (!machine || machine->total == kNotSaid || machine->available == kNotSaid) return;
-  out.push_back({LimitKind::machine, "machine", trace.facts().host, 0,
+  out.push_back({LiveLimitKind::machine, "machine", trace.facts().host, 0,
                  machine->total - std::min(machine->available, machine->total), machine->total, false, 0,
                  std::nullopt});
 }
@@ -52,7 +52,7 @@ void add_devices(const trace::FollowedTrace& trace, const std::vector<MemoryNow>
   for (const MemoryNow& memory : memories) {
     const auto device = trace.facts().devices.find(memory.memory);
     if (memory.memory == 0 || device == trace.facts().devices.end() || device->second.total == 0) continue;
-    out.push_back({LimitKind::device, memory.name, "", memory.memory,
+    out.push_back({LiveLimitKind::device, memory.name, "", memory.memory,
                    static_cast<std::uint64_t>(std::max<std::int64_t>(memory.live, 0)), device->second.total,
                    false, 0, std::nullopt});
   }

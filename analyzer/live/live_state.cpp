@@ -13,7 +13,7 @@ namespace {
 using Shared = std::pair<std::string, std::string>; // host and name
 
 bool is_shared(const LimitNow& limit) {
-  return limit.of == LimitNow::LimitKind::cgroup || limit.of == LimitNow::LimitKind::machine;
+  return limit.of == LimitNow::LiveLimitKind::cgroup || limit.of == LimitNow::LiveLimitKind::machine;
 }
 
 double growth_of(const ProcessNow& process, unsigned memory) {

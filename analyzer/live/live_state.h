@@ -10,8 +10,8 @@ namespace memtrace::live {
 
 // A limit, and the use of it now. Sizes are in bytes.
 struct LimitNow {
-  enum class LimitKind : std::uint8_t { cgroup, address_space, data, machine, device };
-  LimitKind of = LimitKind::cgroup;
+  enum class LiveLimitKind : std::uint8_t { cgroup, address_space, data, machine, device };
+  LiveLimitKind of = LiveLimitKind::cgroup;
   std::string name;       // "cgroup /job", "RLIMIT_AS", "machine", "cuda:0"
   std::string host;       // of a cgroup or a machine: processes of the job may share it
   unsigned memory = 0;    // 0 host, n device n-1

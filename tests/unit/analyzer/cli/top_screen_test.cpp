@@ -52,7 +52,7 @@ ProcessNow process(std::uint32_t rank) {
   group.growth = 24.0 * (1 << 20);
   group.full_in = 213;
   LimitNow machine;
-  machine.of = LimitNow::LimitKind::machine;
+  machine.of = LimitNow::LiveLimitKind::machine;
   machine.name = "machine";
   machine.used = 100 * kGiB;
   machine.limit = 512 * kGiB;

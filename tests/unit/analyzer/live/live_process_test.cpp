@@ -135,7 +135,7 @@ TEST(Predict, GrowthOfAllProcessesOfACgroupCounts) {
     group.used = 100 * kMiB;
     group.limit = 300 * kMiB;
     LimitNow own = group;
-    own.of = LimitNow::LimitKind::address_space;
+    own.of = LimitNow::LiveLimitKind::address_space;
     own.name = "RLIMIT_AS";
     process.limits = {own, group};
   }

@@ -3,13 +3,16 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "analyzer/cli/common/main_process.h"
+#include "analyzer/cli/common/python_pipe.h"
 #include "analyzer/export/profiles/folded_stacks.h"
 #include "analyzer/export/profiles/pprof_profile.h"
 #include "analyzer/export/profiles/speedscope_profile.h"
+#include "analyzer/export/tables/fleet_rows.h"
 #include "analyzer/export/tables/job_tables.h"
 #include "analyzer/export/timeline/perfetto_trace.h"
 #include "analyzer/export/torch/snapshot_export.h"
@@ -93,6 +96,47 @@ void export_database(const ExportArguments& arguments, Meter& meter) {
   tables.finish();
 }
 
+// The current folder may have files that replace modules of Python.
+constexpr const char* kWriteParquet = R"(import sys
+sys.path[:] = [folder for folder in sys.path if folder]
+try:
+    from memtrace.fleet.parquet_files import main
+except ImportError:
+    print("memtrace: export: " + sys.executable + " has no package memtrace with the writer of Parquet; install it: "
+          "pip install 'libmemtrace[fleet]', or name another Python: --python FILE", file=sys.stderr)
+    sys.exit(2)
+sys.exit(main(sys.argv[1])))";
+
+// The program that writes the files has ended and said why.
+struct WriterEnded {};
+
+// Writes the job as files of Parquet. The rows of a rank lie together, so only one rank is in memory there.
+int export_parquet(const ExportArguments& arguments, Meter& meter) {
+  if (arguments.output.empty())
+    throw report::UsageError("--to parquet: writes a directory; name it with -o DIR");
+  const std::vector<std::string> files = report::find_traces(arguments.trace);
+  PythonPipe writer({arguments.python, "-c", kWriteParquet, arguments.output},
+                    "name a Python that has pyarrow: --python FILE");
+  if (!writer.is_ready()) return writer.finish();
+  std::vector<report::Process> processes = report::survey(files, {}, meter);
+  std::stable_sort(processes.begin(), processes.end(), [](const report::Process& a, const report::Process& b) {
+    return a.facts.rank < b.facts.rank;
+  });
+  try {
+    report::FleetRows rows([&writer](std::string_view part) {
+      if (!writer.write(part)) throw WriterEnded();
+    });
+    for (report::Process& process : processes) {
+      if (!process.trace) process.trace = std::make_unique<trace::Trace>(process.path, &meter);
+      const auto analysis = report::analyze_process(std::move(process.trace), process.kind, process.end, {});
+      rows.add(*analysis, report::find(*analysis));
+    }
+    rows.finish();
+  } catch (const WriterEnded&) {
+  }
+  return writer.finish();
+}
+
 // Throws UsageError if a binary format would go to a terminal.
 void check_terminal(const ExportArguments& arguments) {
   if (arguments.output.empty() && ::isatty(STDOUT_FILENO) != 0)
@@ -127,14 +171,17 @@ void export_profile(const ExportArguments& arguments, Meter& meter) {
 
 int export_command(const ExportArguments& arguments) {
   Meter meter(STDERR_FILENO);
-  if (arguments.to == "sqlite")
+  int status = 0;
+  if (arguments.to == "parquet")
+    status = export_parquet(arguments, meter);
+  else if (arguments.to == "sqlite")
     export_database(arguments, meter);
   else if (arguments.to == "perfetto")
     export_timeline(arguments, meter);
   else
     export_profile(arguments, meter);
   meter.clear();
-  return 0;
+  return status;
 }
 
 } // namespace memtrace::cli

@@ -1,13 +1,11 @@
 // Purpose: writes the figures of a job as the tables of a database.
 #include "analyzer/export/tables/job_tables.h"
 
-#include <algorithm>
-#include <limits>
 #include <map>
 
 #include "analyzer/calltree/shown_frames.h"
+#include "analyzer/export/tables/job_rows.h"
 #include "analyzer/export/tables/table_layout.h"
-#include "analyzer/passes/level_series.h"
 #include "analyzer/print/json/ledger_json.h"
 #include "analyzer/replay/wrapping_sum.h"
 
@@ -15,24 +13,6 @@ namespace memtrace::report {
 namespace {
 
 constexpr std::size_t kLevelIntervals = 4096; // at most 3 points for each, for each series
-
-constexpr double kNoTime = std::numeric_limits<double>::quiet_NaN(); // SQLite stores it as NULL
-
-std::optional<std::int64_t> step_number(replay::Step step) {
-  if (step == replay::Step::none) return std::nullopt;
-  return static_cast<std::int64_t>(step);
-}
-
-const char* measure_name(replay::SeriesMeasure measure) {
-  constexpr const char* kNames[] = {"live", "tensor", "reserved", "used", "rss"};
-  return kNames[static_cast<std::size_t>(measure)];
-}
-
-std::string joined_lines(const std::vector<std::string>& lines) {
-  std::string out;
-  for (const std::string& line : lines) out += (out.empty() ? "" : " ") + line;
-  return out;
-}
 
 // Writes the stacks that other tables name, each once.
 class StackRows {
@@ -147,31 +127,23 @@ class PeakTable {
 
 void write_process(DatabaseFile& file, const ProcessAnalysis& analysis, std::int64_t process) {
   const trace::Facts& facts = analysis.facts();
-  std::string argv = facts.argv;
-  std::replace(argv.begin(), argv.end(), '\0', ' ');
-  std::optional<std::int64_t> rank, parameters;
+  std::optional<std::int64_t> rank;
   if (facts.rank != trace::kNoRank) rank = facts.rank;
-  if (facts.parameters) parameters = static_cast<std::int64_t>(facts.parameters->count);
-  RowInsert(file, "processes", 13)
-      .row(process, facts.pid, facts.ppid, facts.host, facts.exe, argv, analysis.kind, rank,
-           static_cast<double>(facts.start_unix_ns) / 1e9, analysis.seconds(facts.last_stamp), analysis.end.how,
-           analysis.end.code, parameters);
+  RowInsert row(file, "processes", 13);
+  identity_values(analysis, [&](const auto&... identity) {
+    course_values(analysis, [&](const auto&... course) { row.row(process, identity..., rank, course...); });
+  });
 }
 
 void write_phases(DatabaseFile& file, const ProcessAnalysis& analysis, std::int64_t process) {
   RowInsert rows(file, "phases", 19);
-  const auto figure = [](const replay::Row& row, std::int64_t bytes) {
-    return row.count != 0 ? std::optional(bytes) : std::nullopt; // `other` has no levels
-  };
   for (const replay::Row& row : analysis.account.rows) {
     const std::string phase = analysis.account.paths.texts(row.path).back();
     for (const auto& [memory, peaks] : analysis.account.peaks) {
-      const replay::MemoryRow& of = row.of(memory);
-      rows.row(process, memory_name(memory), analysis.phase_name(row.path), phase, step_number(row.step),
-               row.count, figure(row, of.live.entry), figure(row, of.live.exit), figure(row, of.live.peak),
-               figure(row, of.live.transient), figure(row, of.live.net), figure(row, of.tensor.entry),
-               figure(row, of.tensor.exit), figure(row, of.tensor.peak), figure(row, of.tensor.transient),
-               figure(row, of.tensor.net), of.allocated, of.freed, of.allocations);
+      const std::string name = memory_name(memory);
+      phase_values(row, memory, [&](const auto&... values) {
+        rows.row(process, name, analysis.phase_name(row.path), phase, step_number(row.step), values...);
+      });
     }
   }
 }
@@ -195,17 +167,12 @@ void write_ledgers(DatabaseFile& file, const ProcessAnalysis& analysis, std::int
 void write_findings(DatabaseFile& file, const Findings& findings, std::int64_t process, StackRows& stacks) {
   RowInsert rows(file, "findings", 13);
   for (const Finding& one : findings)
-    rows.row(process, one.id, one.title, memory_name(one.memory), one.phase, step_number(one.step), one.bytes,
-             one.bytes_at_peak, one.bytes_at_end, one.certain ? "certain" : "likely",
-             joined_lines(one.evidence), one.remedy, stacks.id(one.site));
+    finding_values(one, [&](const auto&... values) { rows.row(process, values..., stacks.id(one.site)); });
 }
 
 void write_levels(DatabaseFile& file, const ProcessAnalysis& analysis, std::int64_t process) {
   RowInsert rows(file, "levels", 5);
-  for (const replay::LevelSeries& series : replay::level_series(*analysis.trace, kLevelIntervals))
-    for (const replay::LevelPoint& point : series.points)
-      rows.row(process, memory_name(series.memory), measure_name(series.measure), analysis.seconds(point.stamp),
-               point.bytes);
+  level_values(analysis, kLevelIntervals, [&](const auto&... values) { rows.row(process, values...); });
 }
 
 } // namespace

@@ -77,8 +77,11 @@ TEST(Arguments, OfExport) {
   const auto exported = std::get<ExportArguments>(parsed({"export", "out", "--to", "pprof", "-o", "f"}));
   EXPECT_EQ(exported.to, "pprof");
   EXPECT_EQ(exported.output, "f");
-  EXPECT_NE(refused({"export", "--to", "parquet"}).find("parquet is not supported; use one of"),
-            std::string::npos);
+  const auto files =
+      std::get<ExportArguments>(parsed({"export", "--to", "parquet", "--python", "a", "--python", "b"}));
+  EXPECT_EQ(files.to, "parquet");
+  EXPECT_EQ(files.python, "b");
+  EXPECT_NE(refused({"export", "--to", "csv"}).find("csv not in"), std::string::npos);
   EXPECT_NE(refused({"export", "out"}).find("--to is required"), std::string::npos);
 }
 

@@ -3,6 +3,7 @@
 
 #include <sys/auxv.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 namespace memtrace::cli {
@@ -49,6 +50,14 @@ std::string installed_package() {
     if (fs::exists(place / "memtrace" / "notebook" / "__main__.py", error)) return place.string();
   }
   return {};
+}
+
+void add_package_to_path() {
+  const std::string folder = installed_package();
+  if (folder.empty()) return;
+  const char* const before = std::getenv("PYTHONPATH");
+  const std::string list = before != nullptr && *before != '\0' ? folder + ":" + before : folder;
+  ::setenv("PYTHONPATH", list.c_str(), 1);
 }
 
 } // namespace memtrace::cli

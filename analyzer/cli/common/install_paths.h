@@ -17,5 +17,7 @@ std::string command_file();
 // Returns the folder with the Python package memtrace, or "" if it is not there. Installed:
 // lib/memtrace/python; in the wheel: the folder of packages.
 std::string installed_package();
+// Puts that folder on PYTHONPATH, because a Python may lack the package.
+void add_package_to_path();
 
 } // namespace memtrace::cli

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "analyzer/cli/common/install_paths.h"
@@ -16,14 +15,6 @@
 
 namespace memtrace::cli {
 namespace {
-
-// The Python may lack the package of this installation.
-void add_installed_package() {
-  const std::string folder = installed_package();
-  if (folder.empty()) return;
-  const char* const before = std::getenv("PYTHONPATH");
-  ::setenv("PYTHONPATH", (before != nullptr && *before != '\0' ? folder + ":" + before : folder).c_str(), 1);
-}
 
 void close_end(int& end) {
   if (end >= 0) ::close(end);
@@ -37,7 +28,7 @@ PythonPipe::PythonPipe(std::vector<std::string> words, const std::string& way_ou
   argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  add_installed_package();
+  add_package_to_path();
   ::unsetenv("LD_PRELOAD");
   ::signal(SIGPIPE, SIG_IGN); // write() reports a program that ended
   int in[2], out[2];

@@ -11,18 +11,6 @@
 #include "analyzer/job/usage_error.h"
 
 namespace memtrace::cli {
-namespace {
-
-// The Python may lack the package of this installation.
-void add_package_to_path() {
-  const std::string folder = installed_package();
-  if (folder.empty()) return;
-  const char* const before = std::getenv("PYTHONPATH");
-  const std::string list = before != nullptr && *before != '\0' ? folder + ":" + before : folder;
-  ::setenv("PYTHONPATH", list.c_str(), 1);
-}
-
-} // namespace
 
 void become_python(std::vector<std::string> words, const std::string& way_out) {
   std::vector<char*> argv;

@@ -163,6 +163,18 @@ class Armed(harness.Case):
         self.assertRegex(done.stdout, rf"(?s)^rank 0 \(pid {first.pid}\) records to .*rank 1 .* records already, to ")
         self.assertEqual(len(self.trace_files()), 2)
 
+    def test_run_says_nothing_of_a_program_that_was_not_called(self):
+        for words, said in (([], ""), (["--arm-at", "40M"], "memtrace: recording to ")):
+            with self.subTest(words=words):
+                self.new_scratch()
+                done = subprocess.run([harness.COMMAND, "run", "--armed", *words, "-o", self.out, "--",
+                                       harness.victim("obeys")], input=f"a {64 * MIB}\na {MIB}\nq\n", text=True,
+                                      env=harness.bare_environment(), capture_output=True, check=False, timeout=60)
+                self.assertEqual((done.returncode, len(done.stdout.splitlines())), (0, 2))
+                self.assertEqual(done.stderr[:len(said)], said)
+                self.assertEqual(len(done.stderr.splitlines()), 1 if said else 0, done.stderr)
+                self.assertEqual(len(self.trace_files()), 1 if said else 0)
+
     def test_what_cannot_be_armed(self):
         for words, error in ((["1"], "pid 1: not armed"), (["--job", "none"], "none: no such job"),
                              (["--job", self.scratch], "no armed process"), ([], "expected a PID"),

@@ -66,7 +66,7 @@ fs::path folder_in(const Mounted& mounted, const std::string& path) {
   std::string below = path;
   if (mounted.root.size() > 1 && (path == mounted.root || path.starts_with(mounted.root + "/")))
     below = path.substr(mounted.root.size());
-  const fs::path folder = mounted.point / fs::path(below).relative_path();
+  fs::path folder = mounted.point / fs::path(below).relative_path();
   if (below.find("..") == std::string::npos && fs::is_directory(folder, error)) return folder;
   return mounted.point;
 }

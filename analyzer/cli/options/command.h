@@ -27,9 +27,9 @@ struct Say {
   std::string text;
 };
 
-using Command = std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, ExplainArguments,
-                             PackArguments, TreeArguments, CheckArguments, ExportArguments, RunArguments,
-                             EnvArguments, ArmArguments, JupyterArguments, McpArguments, DoctorArguments,
-                             TopArguments>;
+using Command =
+    std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, ExplainArguments, PackArguments,
+                 TreeArguments, CheckArguments, ExportArguments, RunArguments, EnvArguments, ArmArguments,
+                 JupyterArguments, McpArguments, DoctorArguments, TopArguments>;
 
 } // namespace memtrace::cli

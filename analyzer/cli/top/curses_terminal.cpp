@@ -120,9 +120,9 @@ class CursesTerminal : public Terminal {
       case Style::chosen:
         return A_REVERSE;
       case Style::warning:
-        return A_BOLD | (colored_ ? COLOR_PAIR(kWarning) : 0);
+        return A_BOLD | (colored_ ? static_cast<attr_t>(COLOR_PAIR(kWarning)) : attr_t{0});
       case Style::alarm:
-        return A_BOLD | (colored_ ? COLOR_PAIR(kAlarm) : 0);
+        return A_BOLD | (colored_ ? static_cast<attr_t>(COLOR_PAIR(kAlarm)) : attr_t{0});
       default:
         return A_NORMAL;
     }

@@ -85,7 +85,7 @@ class Page {
     }
     add(text, span.style);
   }
-  void last(std::string text) {
+  void last(const std::string& text) {
     while (lines_.size() + 1 < view_.rows) lines_.emplace_back();
     lines_.push_back(
         {{report::columns(text) <= view_.columns ? text : cut(text, view_.columns), Style::faint}});
@@ -278,8 +278,8 @@ void add_large(Page& page, const MemoryNow& memory, std::size_t rows) {
     }
     const std::string where =
         one.site.empty() ? one.phase : one.site + (one.phase.empty() ? "" : "  " + one.phase);
-    page.add(size + right(report::duration(one.ago), 15) + right(report::count(one.times), 16 - 3) + "  " +
-             where);
+    page.add(fmt::format("{}{}{}  {}", size, right(report::duration(one.ago), 15),
+                         right(report::count(one.times), 16 - 3), where));
   }
 }
 

@@ -50,6 +50,7 @@ void add(std::map<GroupKey, PeakGroup>& groups, const PeakGroup& one) {
 // Returns the groups, the largest first. Groups of equal size have the order of their keys.
 std::vector<PeakGroup> sorted(const std::map<GroupKey, PeakGroup>& groups) {
   std::vector<PeakGroup> out;
+  out.reserve(groups.size());
   for (const auto& [key, group] : groups) out.push_back(group);
   std::stable_sort(out.begin(), out.end(),
                    [](const PeakGroup& a, const PeakGroup& b) { return a.bytes > b.bytes; });

@@ -84,7 +84,8 @@ std::string why_nothing_was_recorded(const std::string& program) {
   if (clears_environment(name)) return shown + " clears the environment; put memtrace run -- behind it";
   const char* const enabled = std::getenv("MEMTRACE");
   if (enabled != nullptr && std::strcmp(enabled, "0") == 0) return "MEMTRACE=0 switches memtrace off";
-  if (enabled != nullptr && std::strcmp(enabled, "armed") == 0) return ""; // most armed processes are never called
+  if (enabled != nullptr && std::strcmp(enabled, "armed") == 0)
+    return ""; // most armed processes are never called
   if (is_left_out(name)) return fmt::format("MEMTRACE_ONLY or MEMTRACE_SKIP leaves out {}{}", shown, others());
   if (min_peak() == 0) return "no process left a trace";
   return "a process " + needs();

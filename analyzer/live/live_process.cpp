@@ -240,7 +240,8 @@ void LiveProcess::describe_roles() {
       memory.roles.push_back({name, bytes});
       left -= bytes;
     }
-    if (left > 0) memory.roles.push_back({i == 0 ? "small blocks" : "not in tensors", left});
+    if (left > 0)
+      memory.roles.push_back({i == 0 ? report::uncovered_row(trace_->facts()) : "not in tensors", left});
     std::stable_sort(memory.roles.begin(), memory.roles.end(),
                      [](const RoleNow& a, const RoleNow& b) { return a.bytes > b.bytes; });
   }

@@ -48,6 +48,8 @@ RssLedger of_process(const ProcessAnalysis& analysis, const trace::ProcessLedger
         fmt::format("{} of huge pages of the pool are in no RSS: they were added to VmRSS and VmHWM here",
                     sized(huge->resident)));
   }
+  if (analysis.facts().before)
+    out.remarks.push_back("large blocks from before recording began have no row of their own");
   out.swap = taken.swap;
   if (taken.swap != 0)
     out.remarks.push_back(

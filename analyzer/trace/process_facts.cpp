@@ -34,17 +34,18 @@ void take_noted_rank(Facts& facts) {
   facts.world_size = *world;
 }
 
-// Takes the notes "before.device=N BYTES".
-void take_devices_before(Facts& facts) {
-  constexpr std::string_view kKey = "before.device=";
+// Takes the notes "before.small=BYTES" and "before.device=N BYTES".
+void take_held_before(Facts& facts) {
+  constexpr std::string_view kSmall = "before.small=", kDevice = "before.device=";
+  if (!facts.before) return;
   for (const std::string& text : facts.notes) {
-    if (!text.starts_with(kKey)) continue;
-    std::istringstream words(text.substr(kKey.size()));
     std::uint32_t device = 0;
     std::uint64_t bytes = 0;
-    if (!(words >> device >> bytes) || device >= 16) continue;
-    if (!facts.before) facts.before.emplace();
-    facts.before->devices[device + 1] = bytes;
+    if (text.starts_with(kSmall) && std::istringstream(text.substr(kSmall.size())) >> bytes)
+      facts.before->small = bytes;
+    if (text.starts_with(kDevice) && std::istringstream(text.substr(kDevice.size())) >> device >> bytes &&
+        device < 16)
+      facts.before->devices[device + 1] = bytes;
   }
 }
 
@@ -174,7 +175,7 @@ Facts Survey::finish(const Definitions& definitions, format::Stamp last_stamp) &
     const auto from = fork.record.as<format::ForkEvent>();
     // An armed process names itself: it has what it held before from no parent.
     if (from.parent_pid == facts.pid) {
-      facts.before = HeldBefore{from.parent_stamp, from.live, from.tensor, {}};
+      facts.before = HeldBefore{from.parent_stamp, from.live, 0, from.tensor, {}};
     } else {
       facts.fork = ForkedFrom{from.parent_pid, from.live, from.tensor};
     }
@@ -201,7 +202,7 @@ Facts Survey::finish(const Definitions& definitions, format::Stamp last_stamp) &
   std::sort(notes.begin(), notes.end());
   for (const auto& [number, text] : notes) facts.notes.push_back(definitions.text(text));
   take_noted_rank(facts);
-  take_devices_before(facts);
+  take_held_before(facts);
   for (const TextId name : phase_names_) {
     const std::string& text = definitions.text(name);
     facts.step_phases = facts.step_phases || text == "step";

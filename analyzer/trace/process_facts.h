@@ -22,7 +22,8 @@ struct ForkedFrom {
 // What an armed process held when its recording began.
 struct HeldBefore {
   format::Stamp stamp = 0; // of that time
-  std::uint64_t live = 0;  // bytes of the host
+  std::uint64_t live = 0;  // bytes of the host, without `small`
+  std::uint64_t small = 0; // bytes of small blocks, whose flows are in later records
   std::uint64_t tensor = 0;
   std::map<std::uint32_t, std::uint64_t> devices; // live bytes, by number of the memory
 };

@@ -18,6 +18,11 @@ std::string signal_name(std::uint32_t number) {
   return name != nullptr ? std::string("SIG") + name : std::to_string(number);
 }
 
+std::string parameters_not_allocated(const trace::Facts& facts) {
+  if (facts.before) return "No row has the parameters, because they were made before recording began.";
+  return kParametersNotAllocated;
+}
+
 const char* uncovered_row(const trace::Facts& facts) {
   if (facts.before) return "before recording, small";
   return facts.fork ? "inherited, small" : "small blocks";

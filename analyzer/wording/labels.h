@@ -31,6 +31,8 @@ std::string signal_name(std::uint32_t number);
 // Returns `text` with blanks at its end, at least `width` columns wide.
 std::string pad(const std::string& text, std::size_t width);
 
+// Returns what reports say if a trained model has no parameters among the recorded blocks.
+std::string parameters_not_allocated(const trace::Facts& facts);
 // What reports say of a trained model without parameters among the recorded blocks.
 inline constexpr char kParametersNotAllocated[] =
     "No row has the parameters, because no allocator of PyTorch made them. They may be in a mapped file, as "

@@ -38,11 +38,18 @@ bool grew(std::int64_t level) {
   return floor_of_live.grew(os::monotonic_ns(), static_cast<std::int64_t>(settings.arm_growth));
 }
 
-// Returns the bytes that the level has of small blocks whose flows the next records of their threads carry.
-// Threads lock held.
-std::int64_t small_level_to_come() {
-  std::int64_t sum = 0;
-  for (std::uint32_t i = 0; i < threads_made(); ++i) sum += change_of(thread_in_list(i)->folded);
+// What small blocks hold whose flows are in no record yet: `told` is in the level, `untold` is not.
+struct SmallLevel {
+  std::int64_t told = 0;
+  std::int64_t untold = 0;
+};
+SmallLevel small_level() { // threads lock held
+  SmallLevel sum;
+  for (std::uint32_t i = 0; i < threads_made(); ++i) {
+    const Thread& thread = *thread_in_list(i);
+    sum.told += change_of(thread.folded);
+    if (thread.tid != 0) sum.untold += change_of(unpublished(thread));
+  }
   return sum;
 }
 
@@ -53,7 +60,8 @@ bool take_levels() {
   const Locked events(arming_lock);
   if (!threads || !events || !is_armed()) return false;
   // The quick level is exact: threads do not keep parts of it yet.
-  begin_from_level(host_level() - small_level_to_come(), tensor_level_of_list());
+  const SmallLevel small = small_level();
+  begin_from_level(host_level() - small.told, small.told + small.untold, tensor_level_of_list());
   settings.stacks = settings.armed_stacks;
   __atomic_store_n(&settings.armed, false, __ATOMIC_RELEASE);
   return true;

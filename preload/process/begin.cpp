@@ -60,6 +60,7 @@ constinit std::uint64_t beginning_ns = 0; // the time when a thread took begin_l
 constexpr unsigned kDevices = 7;          // those with a level
 constinit Parent parent{};
 constinit std::int64_t devices_before[kDevices] = {};
+constinit std::int64_t small_before = 0;
 constinit Path executable{};
 using Start = void (*)();
 ON_START_PAGE constinit bool program_is_known = false;
@@ -118,8 +119,12 @@ bool is_own(const Parent& of) {
   return of.pid == static_cast<std::uint32_t>(os::process_id());
 }
 
-// Notes what an armed process held on devices before it recorded.
-void note_devices_before() {
+// Notes what an armed process held before it recorded, as far as the record `fork` does not have it.
+void note_levels_before() {
+  if (small_before > 0) {
+    Line<64> text;
+    put_note(text.add("before.small=").add(static_cast<std::uint64_t>(small_before)));
+  }
   for (unsigned device = 0; device < kDevices; ++device) {
     if (devices_before[device] <= 0) continue;
     Line<96> text;
@@ -231,7 +236,7 @@ void begin_recording() {
       note_unseen();
       put_inherited_phases();
       announce();
-      note_devices_before();
+      note_levels_before();
       if (parent.pid != 0 && !is_own(parent)) {
         note_inherited();
         call_for_ledger(); // the inherited free memory is known best before it changes
@@ -252,7 +257,8 @@ void wait_for_beginning() {
   if (passed < kBeginningNs && begin_lock.lock_within(kBeginningNs - passed)) begin_lock.unlock();
 }
 
-void begin_from_level(std::int64_t live, std::int64_t tensor) {
+void begin_from_level(std::int64_t live, std::int64_t small, std::int64_t tensor) {
+  small_before = small;
   for (unsigned device = 0; device < kDevices; ++device) devices_before[device] = level_of(device + 1);
   if (parent.pid == 0) parent = {static_cast<std::uint32_t>(os::process_id()), 0, draw_stamp(), 0, 0};
   parent.live = live;

@@ -32,9 +32,10 @@ void wait_for_first_event(void (*start)());
 // Before start_life().
 void malloc_is_elsewhere(const char* object);
 
-// Makes the trace of an armed process begin from these levels, in bytes. The parent of a forked process stays
+// Makes the trace of an armed process begin from these levels, in bytes. `small` is what records will carry of
+// earlier flows of small blocks; `live` does not have it. The parent of a forked process stays
 // its parent; else the process itself is named as the parent.
-void begin_from_level(std::int64_t live, std::int64_t tensor);
+void begin_from_level(std::int64_t live, std::int64_t small, std::int64_t tensor);
 
 // Resets the state in a forked child, which has not begun to record. Its records will name `of` as its parent.
 void forget_beginning(const Parent& of);

@@ -187,8 +187,10 @@ Json process_before_phases(const ProcessAnalysis& analysis) {
               {"trace", trace_json(analysis)},
               {"parameters", parameters_json(facts)}};
   if (const auto& before = facts.before)
-    out["before_recording"] = {
-        {"t", analysis.seconds(before->stamp)}, {"live", before->live}, {"tensor", before->tensor}};
+    out["before_recording"] = {{"t", analysis.seconds(before->stamp)},
+                               {"live", before->live + before->small},
+                               {"small", before->small},
+                               {"tensor", before->tensor}};
   if (analysis.kind == "worker") out["worker_of"] = worker_parent(facts);
   return out;
 }

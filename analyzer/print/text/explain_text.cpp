@@ -65,7 +65,8 @@ class ExplainText {
 
   std::string write(std::optional<std::uint64_t> project) {
     head();
-    if (from_.analysis->lacks_parameters()) lines_.paragraph("", kParametersNotAllocated);
+    if (from_.analysis->lacks_parameters())
+      lines_.paragraph("", parameters_not_allocated(from_.analysis->facts()));
     if (!from_.model_leads()) alive();
     if (has_table()) per_parameter_rows();
     if (project) projection(*project);

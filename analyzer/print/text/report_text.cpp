@@ -86,7 +86,7 @@ class ReportText {
       lines_.paragraph(
           "", fmt::format("Armed: recording began {} after the start, when the process held {}. What it "
                           "held then has no sites.",
-                          duration(analysis_.seconds(before->stamp)), sized(before->live)));
+                          duration(analysis_.seconds(before->stamp)), sized(before->live + before->small)));
   }
 
   std::string finished() const {
@@ -188,7 +188,7 @@ class ReportText {
     lines_.paragraph(
         "", fmt::format("Parameters P = {} ({}): {} ({})", count(parameters.count), kinds,
                         size(static_cast<std::int64_t>(parameters.bytes)), gigabytes(parameters.bytes)));
-    if (analysis_.lacks_parameters()) lines_.paragraph("", kParametersNotAllocated);
+    if (analysis_.lacks_parameters()) lines_.paragraph("", parameters_not_allocated(analysis_.facts()));
   }
 
   const replay::Holdings& peak_set() const { return alive_at_peak(analysis_, view_.leading); }

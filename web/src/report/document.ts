@@ -306,7 +306,7 @@ export interface Process {
   local_rank: number|null; // on its machine
   coordinates: Record<string, number>|null; // of the rank in the grid of its job: {"pp": 0, "dp": 1}
   worker_of?: number; // of a worker: the process that has its loader
-  before_recording?: {t: number; live: number; tensor: number}; // of an armed process: when it began, and what it held
+  before_recording?: {t: number; live: number; small: number; tensor: number}; // of an armed process: what it held then
   devices: Device[]; // the GPUs that it used
   start_unix: number; // seconds since 1970
   duration: number; // to its last record

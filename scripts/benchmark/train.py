@@ -36,6 +36,7 @@ def main():
     model = GPT2LMHeadModel(GPT2Config(**shape, bos_token_id=0, eos_token_id=0, use_cache=False))
     model.train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, foreach=True)
+    began, began_cpu = time.monotonic(), cpu()  # counts if no step follows the first ones
     for step in range(warm_up + arguments.steps):
         if step == warm_up:
             began, began_cpu = time.monotonic(), cpu()

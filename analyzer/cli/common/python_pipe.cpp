@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "analyzer/cli/common/install_paths.h"
+#include "analyzer/cli/common/python_start.h"
 #include "analyzer/job/usage_error.h"
 
 namespace memtrace::cli {
@@ -24,12 +24,7 @@ void close_end(int& end) {
 } // namespace
 
 PythonPipe::PythonPipe(std::vector<std::string> words, const std::string& way_out) {
-  std::vector<char*> argv;
-  argv.reserve(words.size() + 1);
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  add_package_to_path();
-  ::unsetenv("LD_PRELOAD");
+  const std::vector<char*> argv = prepare_python(words);
   ::signal(SIGPIPE, SIG_IGN); // write() reports a program that ended
   int in[2], out[2];
   if (::pipe2(in, O_CLOEXEC) != 0) throw report::UsageError(words.front() + ": " + std::strerror(errno));

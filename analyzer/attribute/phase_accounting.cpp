@@ -2,6 +2,7 @@
 #include "analyzer/attribute/phase_accounting.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,7 @@ using format::EventType;
 
 class Attribution : public Observer {
  public:
-  explicit Attribution(Keyframes* keyframes) : keyframes_(keyframes) {}
+  Attribution(Keyframes* keyframes, const trace::Facts& facts) : keyframes_(keyframes), before_(facts.before) {}
 
   Account take() && { return std::move(account_); }
   Account& result() { return account_; }
@@ -111,11 +112,14 @@ class Attribution : public Observer {
 
   void started() override {
     account_.peaks[0];
-    see(0);
-    const Level inherited = ledger().level(0);
-    account_.peaks[0].live.bytes = inherited.live;
-    account_.peaks[0].tensor.bytes = inherited.tensor;
-    account_.tensors = inherited.tensor != 0;
+    take_over(0);
+    if (!before_) return;
+    for (const auto& [memory, held] : before_->devices) {
+      take_over(static_cast<MemoryId>(memory));
+      if (held.reserved == 0) continue;
+      reserved_[memory] = static_cast<std::int64_t>(held.reserved);
+      account_.peaks[static_cast<MemoryId>(memory)].reserved.emplace().bytes = reserved_[memory];
+    }
   }
 
  private:
@@ -128,6 +132,15 @@ class Attribution : public Observer {
     if (began != KnownPhase::forward && began != KnownPhase::backward && began != KnownPhase::step) return;
     if (awaits_backward_ && began != KnownPhase::backward) ++account_.forwards_without_backward;
     awaits_backward_ = began == KnownPhase::forward;
+  }
+
+  // Begins with the levels that the process inherited, or held before it was recorded.
+  void take_over(MemoryId memory) {
+    see(memory);
+    const Level inherited = ledger().level(memory);
+    account_.peaks[memory].live.bytes = inherited.live;
+    account_.peaks[memory].tensor.bytes = inherited.tensor;
+    account_.tensors = account_.tensors || inherited.tensor != 0;
   }
 
   void note_update(format::Stamp stamp) {
@@ -340,6 +353,7 @@ class Attribution : public Observer {
   }
 
   Keyframes* keyframes_; // or null
+  const std::optional<trace::HeldBefore> before_;
   Account account_;
   GrowingRows rows_;
   static constexpr std::size_t kSpare = 1024; // values of one level up to which no clean-up is needed
@@ -369,7 +383,7 @@ bool Account::whole(Step step) const {
 
 Account account_phases(const trace::Trace& trace, Keyframes* keyframes, std::span<Observer* const> beside) {
   Replay replay(trace);
-  Attribution attribution(keyframes);
+  Attribution attribution(keyframes, trace.facts());
   if (keyframes != nullptr)
     keyframes->places().reached = [&](trace::Trace::Place place) {
       keyframes->reached(std::move(place), replay.ledger(), replay.phases());

@@ -67,13 +67,22 @@ std::vector<Instant> instants(const ProcessAnalysis& analysis) {
   return out;
 }
 
+// True if an armed process held tensors there before it was recorded. The trace does not have these blocks, so it
+// cannot tell how much of a segment is in use.
+bool held_before(const ProcessAnalysis& analysis, MemoryId memory) {
+  const auto& before = analysis.facts().before;
+  if (!before) return false;
+  const auto held = before->devices.find(memory);
+  return held != before->devices.end() && held->second.live != 0;
+}
+
 // Adds the segments at the peak of each GPU's framework allocator, and of the GPU that ran out of memory. The
 // driver's pools have no segments.
 void add_segments(ProcessAnalysis& analysis) {
   std::map<MemoryId, replay::DeviceInstant> fullest;
   std::set<replay::DeviceInstant> wanted;
   for (const auto& [memory, peaks] : analysis.account.peaks) {
-    if (memory == 0 || !peaks.reserved || peaks.reserved->bytes <= 0) continue;
+    if (memory == 0 || !peaks.reserved || peaks.reserved->bytes <= 0 || held_before(analysis, memory)) continue;
     if (!peaks.reserved->bucket) wanted.insert(fullest[memory] = {memory, peaks.reserved->at});
     if (analysis.death && analysis.death->then.memory == memory)
       wanted.insert({memory, analysis.death->then.at});

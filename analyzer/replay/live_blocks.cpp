@@ -25,8 +25,8 @@ LiveBlocks::LiveBlocks(const trace::Definitions& definitions, const trace::Facts
   if (facts.before) {
     inherited_[0].live += static_cast<std::int64_t>(facts.before->live);
     inherited_[0].tensor += static_cast<std::int64_t>(facts.before->tensor);
-    for (const auto& [memory, bytes] : facts.before->devices)
-      inherited_[memory].live = static_cast<std::int64_t>(bytes);
+    for (const auto& [memory, held] : facts.before->devices)
+      inherited_[memory] = {static_cast<std::int64_t>(held.live), static_cast<std::int64_t>(held.tensor)};
   }
   levels_ = inherited_;
 }

@@ -34,18 +34,21 @@ void take_noted_rank(Facts& facts) {
   facts.world_size = *world;
 }
 
-// Takes the notes "before.small=BYTES" and "before.device=N BYTES".
+// Takes the notes "before.small=BYTES" and "before.device=N LIVE TENSOR RESERVED", in bytes.
 void take_held_before(Facts& facts) {
   constexpr std::string_view kSmall = "before.small=", kDevice = "before.device=";
   if (!facts.before) return;
   for (const std::string& text : facts.notes) {
     std::uint32_t device = 0;
     std::uint64_t bytes = 0;
+    HeldBefore::Device held;
     if (text.starts_with(kSmall) && std::istringstream(text.substr(kSmall.size())) >> bytes)
       facts.before->small = bytes;
-    if (text.starts_with(kDevice) && std::istringstream(text.substr(kDevice.size())) >> device >> bytes &&
-        device < 16)
-      facts.before->devices[device + 1] = bytes;
+    if (!text.starts_with(kDevice)) continue;
+    std::istringstream figures(text.substr(kDevice.size()));
+    if (!(figures >> device >> held.live) || device >= 16) continue;
+    figures >> held.tensor >> held.reserved; // 0 if the note is of a version that did not know them
+    facts.before->devices[device + 1] = held;
   }
 }
 

@@ -25,7 +25,12 @@ struct HeldBefore {
   std::uint64_t live = 0;  // bytes of the host, without `small`
   std::uint64_t small = 0; // bytes of small blocks, whose flows are in later records
   std::uint64_t tensor = 0;
-  std::map<std::uint32_t, std::uint64_t> devices; // live bytes, by number of the memory
+  struct Device {
+    std::uint64_t live = 0;
+    std::uint64_t tensor = 0;
+    std::uint64_t reserved = 0; // by PyTorch's allocator
+  };
+  std::map<std::uint32_t, Device> devices; // by number of the memory
 };
 
 struct Ended {

@@ -23,8 +23,8 @@ std::string parameters_not_allocated(const trace::Facts& facts) {
   return kParametersNotAllocated;
 }
 
-const char* uncovered_row(const trace::Facts& facts) {
-  if (facts.before) return "before recording, small";
+const char* uncovered_row(const trace::Facts& facts, bool of_device) {
+  if (facts.before) return of_device ? "before recording" : "before recording, small";
   return facts.fork ? "inherited, small" : "small blocks";
 }
 

@@ -9,7 +9,8 @@
 namespace memtrace::report {
 
 // Returns the name of the row that completes a sum: bytes that were counted, but are of no recorded block.
-const char* uncovered_row(const trace::Facts& facts);
+// A device has no small blocks.
+const char* uncovered_row(const trace::Facts& facts, bool of_device = false);
 // Returns "step 3", or the phase alone if `step` is none.
 std::string when(const std::string& phase, replay::Step step);
 // Returns "steps 3 to 1,024".

@@ -2,8 +2,6 @@
 // Runs: inside the program's malloc.
 #include "preload/blocks/recording.h"
 
-#include <cstring>
-
 #include "preload/blocks/counted_mappings.h"
 #include "preload/format/process_events.h"
 #include "preload/job/job_attempt.h"
@@ -98,6 +96,12 @@ bool only_levels(Change change) {
   return true;
 }
 
+// Keeps the level of tensors on a device, which only records say once the process records.
+void keep_device_tensor(const HookedBlock& block, std::int64_t sign) {
+  if ((block.flags & format::kTensor) != 0 && block.memory != 0)
+    device_tensor_level(block.memory, sign * static_cast<std::int64_t>(block.asked));
+}
+
 // Moves the level by the flows of small blocks since the last record. The first record of the thread after the
 // call carries them, as flows that moved the level before.
 void fold_small_flows(Thread& thread) {
@@ -132,7 +136,7 @@ void count_flows(const Recording& here, const HookedBlock& block, std::uint64_t 
 
 void Recording::born(const HookedBlock& block) const {
   notice_fork();
-  if (only_levels([&block] { update_level_at_birth(block); })) return;
+  if (only_levels([&block] { update_level_at_birth(block), keep_device_tensor(block, 1); })) return;
   if (only_counted(block)) return count_flows(*this, block, block.given, 0);
   const CapturedStack captured = capture_stack(true);
   RingRecord record = record_about(block);
@@ -144,7 +148,7 @@ void Recording::born(const HookedBlock& block) const {
 
 void Recording::died(const HookedBlock& block, format::Stamp death) const {
   notice_fork();
-  if (only_levels([&block] { update_level_at_death(block); })) return;
+  if (only_levels([&block] { update_level_at_death(block), keep_device_tensor(block, -1); })) return;
   if (only_counted(block)) return count_flows(*this, block, 0, block.given);
   RingRecord record = record_about(block);
   record.put(format::DeathEvent{block.address, block.given, {}, {}});
@@ -204,13 +208,6 @@ void Recording::tick() const {
 void Recording::note(const char* text, std::size_t bytes) const {
   if (is_armed()) return;
   mark(format::NoteEvent{intern_text(text, bytes), 0});
-}
-
-void Recording::device(unsigned memory, const char* source) const {
-  if (is_armed()) return;
-  format::DeviceEvent device{};
-  device.source = intern_text(source, std::strlen(source));
-  mark(device, static_cast<std::uint16_t>(memory << format::kMemoryShift));
 }
 
 } // namespace memtrace::record

@@ -74,8 +74,6 @@ class Recording {
   }
   // Records a note, "key=value".
   void note(const char* text, std::size_t bytes) const;
-  // Records that a device is in use. `source`: "hooks" or "cupti", whichever counts its memory.
-  void device(unsigned memory, const char* source) const;
 
  private:
   bool entered_;

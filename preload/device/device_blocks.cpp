@@ -2,11 +2,17 @@
 // Runs: inside the calls of CUDA's runtime and driver.
 #include "preload/device/device_blocks.h"
 
+#include <cstring>
+
 #include "preload/bounded/fork_locks.h"
 #include "preload/device/device_call_scope.h"
 #include "preload/device/device_levels.h"
 #include "preload/device/nccl_blocks.h"
+#include "preload/format/process_events.h"
 #include "preload/os/mappings.h"
+#include "preload/record/interner.h"
+#include "preload/record/live_levels.h"
+#include "preload/state/arming.h"
 
 #include "preload/os/gate/forbidden.h"
 
@@ -128,11 +134,17 @@ Is table_of(Kind kind) {
   return kind == Kind::registered ? Is::registered : Is::allocated;
 }
 
-// Writes which source counts a device's memory, before the first block of that device.
-void announce(const Recording& here, unsigned memory) {
-  if (memory == 0 || memory >= kMemories || announced[memory]) return;
+// Records that a device is in use, and which source counts its memory, before its first block. The caller is
+// inside a hook, with its guard held.
+void announce(unsigned memory) {
+  if (memory == 0 || memory >= kMemories || announced[memory] || is_armed()) return;
   announced[memory] = true;
-  here.device(memory, cupti_owns_devices() ? "cupti" : "hooks");
+  const char* const source = cupti_owns_devices() ? "cupti" : "hooks";
+  format::DeviceEvent device{};
+  device.source = intern_text(source, std::strlen(source));
+  format::RingRecord record = record_of(device);
+  record.flags = static_cast<std::uint16_t>(memory << format::kMemoryShift);
+  emit(record);
 }
 
 bool remember(Is is, const HookedBlock& block, std::uint64_t context = 0) {
@@ -155,7 +167,7 @@ bool remember(Is is, const HookedBlock& block, std::uint64_t context = 0) {
 }
 
 void say_born(const Recording& here, const HookedBlock& block) {
-  announce(here, block.memory);
+  announce(block.memory);
   count_pinned(block.kind, 1);
   if ((block.flags & format::kNoAccess) == 0)
     change_device_level(block.memory, static_cast<std::int64_t>(block.given));
@@ -306,6 +318,11 @@ void context_died(std::uint64_t context, Stamp death) {
       if (count < kAtOnce) break;
     }
   }
+}
+
+void announce_held_devices() {
+  for (unsigned memory = 1; memory < kMemories; ++memory)
+    if (level_of(memory) > 0) announce(memory);
 }
 
 void device_memory_forked() {

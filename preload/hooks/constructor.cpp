@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "preload/device/device_blocks.h"
 #include "preload/hooks/absent_symbols.h"
 #include "preload/hooks/cuda/device_library.h"
 #include "preload/hooks/libc/process_calls.h"
@@ -81,6 +82,12 @@ bool finds_cuda() {
   return (cupti != nullptr && std::strcmp(cupti, "on") == 0) || memtrace::hooks::cuda_is_there();
 }
 
+// Does what a process that was armed left out until it was called.
+void begin_late() {
+  memtrace::record::announce_held_devices();
+  memtrace::hooks::python_start_late();
+}
+
 void start_recorder() {
   const memtrace::record::Unjudged unjudged;
   // In a sandbox only those system calls are made that the loader has made too: the allow-list may contain no
@@ -107,7 +114,7 @@ void start_recorder() {
   const char* const mode = phases != nullptr ? phases : "auto";
   if (!memtrace::record::settings.armed) return memtrace::hooks::python_start(mode);
   memtrace::hooks::python_prepare(mode);
-  memtrace::record::when_called(&memtrace::hooks::python_start_late);
+  memtrace::record::when_called(&begin_late);
 }
 
 void start_at_event() {

@@ -60,6 +60,7 @@ constinit std::uint64_t beginning_ns = 0; // the time when a thread took begin_l
 constexpr unsigned kDevices = 7;          // those with a level
 constinit Parent parent{};
 constinit std::int64_t devices_before[kDevices] = {};
+constinit std::int64_t device_tensors_before[kDevices] = {};
 constinit std::int64_t small_before = 0;
 constinit Path executable{};
 using Start = void (*)();
@@ -129,6 +130,8 @@ void note_levels_before() {
     if (devices_before[device] <= 0) continue;
     Line<96> text;
     text.add("before.device=").add(device).add(" ").add(static_cast<std::uint64_t>(devices_before[device]));
+    text.add(" ").add(static_cast<std::uint64_t>(device_tensors_before[device]));
+    text.add(" ").add(device_reserved_of(device + 1));
     put_note(text);
   }
 }
@@ -259,7 +262,10 @@ void wait_for_beginning() {
 
 void begin_from_level(std::int64_t live, std::int64_t small, std::int64_t tensor) {
   small_before = small;
-  for (unsigned device = 0; device < kDevices; ++device) devices_before[device] = level_of(device + 1);
+  for (unsigned device = 0; device < kDevices; ++device) {
+    devices_before[device] = level_of(device + 1);
+    device_tensors_before[device] = device_tensor_level_of(device + 1);
+  }
   if (parent.pid == 0) parent = {static_cast<std::uint32_t>(os::process_id()), 0, draw_stamp(), 0, 0};
   parent.live = live;
   parent.tensor = tensor;

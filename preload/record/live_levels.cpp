@@ -28,6 +28,8 @@ constinit std::int64_t levels[kMemories] = {};
 constinit std::int64_t told = 0;
 constinit std::int64_t told_by_ended = 0; // the threads lock guards it
 constinit std::int64_t tensors = 0;
+constinit std::int64_t device_tensors[kMemories] = {};
+constinit std::uint64_t reserved_of_devices[kMemories] = {};
 constinit std::int64_t flowed = 0;
 constinit bool threads_keep = false;
 constinit std::int64_t kept_by_each = kMostOfThread;
@@ -110,6 +112,20 @@ std::int64_t tensor_level() {
 }
 std::int64_t tensor_level_of_list() {
   return __atomic_load_n(&tensors, __ATOMIC_RELAXED) + levels_of_threads().tensors;
+}
+
+void device_tensor_level(unsigned memory, std::int64_t change) {
+  if (memory < kMemories) add_own(device_tensors[memory], change);
+}
+std::int64_t device_tensor_level_of(unsigned memory) {
+  return memory < kMemories ? __atomic_load_n(&device_tensors[memory], __ATOMIC_RELAXED) : 0;
+}
+
+void device_reserved(unsigned memory, std::uint64_t bytes) {
+  if (memory < kMemories) __atomic_store_n(&reserved_of_devices[memory], bytes, __ATOMIC_RELAXED);
+}
+std::uint64_t device_reserved_of(unsigned memory) {
+  return memory < kMemories ? __atomic_load_n(&reserved_of_devices[memory], __ATOMIC_RELAXED) : 0;
 }
 
 void let_threads_keep_levels() {

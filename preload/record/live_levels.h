@@ -29,6 +29,13 @@ void reset_flows();
 void tensor_level(std::int64_t change);
 std::int64_t tensor_level();
 std::int64_t tensor_level_of_list(); // the same; the caller holds the threads lock
+// The bytes of live tensors on a device, in an armed process. They stay what they were when it began to record.
+// In other processes they are 0, because only the records say them. The caller holds arming_lock.
+void device_tensor_level(unsigned memory, std::int64_t change);
+std::int64_t device_tensor_level_of(unsigned memory); // lock-free
+// The bytes that PyTorch's allocator last said it holds of a device.
+void device_reserved(unsigned memory, std::uint64_t bytes);
+std::uint64_t device_reserved_of(unsigned memory);
 
 // From now on, threads keep their parts.
 void let_threads_keep_levels();

@@ -156,6 +156,16 @@ Json devices_json(const ProcessAnalysis& analysis) {
   return out;
 }
 
+Json devices_before_json(const trace::HeldBefore& before) {
+  Json out = Json::array();
+  for (const auto& [memory, held] : before.devices)
+    out.push_back({{"memory", memory_name(static_cast<MemoryId>(memory))},
+                   {"live", held.live},
+                   {"tensor", held.tensor},
+                   {"reserved", held.reserved}});
+  return out;
+}
+
 Json end_json(const ProcessEnd& end) {
   Json evidence = Json::array();
   for (const std::string& line : end.evidence) evidence.push_back(line);
@@ -190,7 +200,8 @@ Json process_before_phases(const ProcessAnalysis& analysis) {
     out["before_recording"] = {{"t", analysis.seconds(before->stamp)},
                                {"live", before->live + before->small},
                                {"small", before->small},
-                               {"tensor", before->tensor}};
+                               {"tensor", before->tensor},
+                               {"devices", devices_before_json(*before)}};
   if (analysis.kind == "worker") out["worker_of"] = worker_parent(facts);
   return out;
 }

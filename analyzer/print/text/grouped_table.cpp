@@ -68,7 +68,7 @@ void write_grouped(ProcessAnalysis& analysis, const Held& held, Grouping by, std
   const bool of_modules = by == Grouping::module;
   const bool samples =
       std::any_of(rows.begin(), rows.end(), [](const GroupedRow& row) { return row.sampled != 0; });
-  const char* const small = uncovered_row(analysis.facts());
+  const char* const small = uncovered_row(analysis.facts(), held.of_device);
   const std::int64_t left = not_recorded(rows, held.total);
   if (left != 0 && of_modules) add_to_no_module(rows, small, left);
   put_last(rows);

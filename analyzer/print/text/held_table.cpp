@@ -108,7 +108,7 @@ void write_held(ProcessAnalysis& analysis, const Held& held, std::size_t most, L
   if (holders.hidden != 0)
     row(figures(fmt::format("{} more", holders.hidden), holders.more), "", "", held.others);
   if (holders.left != 0)
-    row(figures(uncovered_row(analysis.facts()), holders.left), "", "",
+    row(figures(uncovered_row(analysis.facts(), held.of_device), holders.left), "", "",
         why_left(holders.left, holders.samples));
   row(figures(held.sum, held.total), held.at, "", "");
   table.write(lines);

@@ -123,6 +123,7 @@ class Postmortem {
                 .at = "",
                 .others = "see --format json",
                 .of_tensors = blocks,
+                .of_device = then.memory != 0,
                 .now = then.place.step},
                style_.holders, lines_);
     if (blocks)

@@ -83,10 +83,16 @@ class ReportText {
     }
     lines_.strong(text + used());
     if (const auto& before = facts.before)
-      lines_.paragraph(
-          "", fmt::format("Armed: recording began {} after the start, when the process held {}. What it "
-                          "held then has no sites.",
-                          duration(analysis_.seconds(before->stamp)), sized(before->live + before->small)));
+      lines_.paragraph("", fmt::format("Armed: recording began {} after the start, when the process held {}. "
+                                       "What it held then has no sites.",
+                                       duration(analysis_.seconds(before->stamp)), held(*before)));
+  }
+
+  static std::string held(const trace::HeldBefore& before) {
+    std::string text = sized(before.live + before.small);
+    for (const auto& [memory, device] : before.devices)
+      text += fmt::format(", and {} of {}", sized(device.live), memory_name(static_cast<replay::MemoryId>(memory)));
+    return text;
   }
 
   std::string finished() const {
@@ -214,6 +220,7 @@ class ReportText {
                     .at = fmt::format("at {:.1f} s", analysis_.seconds(peak.stamp)),
                     .others = "memtrace report --all",
                     .of_tensors = view_.of_tensors(),
+                    .of_device = view_.leading.memory != 0,
                     .all = style_.all,
                     .now = peak.step};
     if (style_.by == Grouping::line) {

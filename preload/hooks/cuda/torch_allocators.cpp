@@ -14,6 +14,7 @@
 #include "preload/hooks/symbols/find_symbol.h"
 #include "preload/os/libc/libc_table.h"
 #include "preload/os/timestamp.h"
+#include "preload/record/live_levels.h"
 #include "preload/state/recorder_state.h"
 #include "preload/state/thread.h"
 
@@ -85,10 +86,13 @@ void report_block(void* p, std::int64_t size, std::uint64_t allocated, std::uint
     here.born(block);
     local.node_to_come = 0;
   } else {
+    // The trace of a process that was armed has no birth of a tensor that it held before.
+    if (record::device_tensor_level_of(memory) > 0) block.given = bytes;
     here.died(block, record::draw_stamp());
   }
   if (reserved != last_reserved[memory]) {
     last_reserved[memory] = reserved;
+    record::device_reserved(memory, reserved); // first: an armed process drops the mark, and may be called now
     here.mark(format::ReservedEvent{allocated, reserved},
               static_cast<std::uint16_t>(memory << format::kMemoryShift));
   }

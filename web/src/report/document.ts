@@ -294,6 +294,15 @@ export interface Device {
   used_is_unknown?: string|null; // why the most that it used is not known
 }
 
+/** What an armed process held when it began to record. */
+export interface HeldBefore {
+  t: number; // seconds since the start
+  live: number; // of the host
+  small: number; // part of `live` in small blocks
+  tensor: number; // of the host
+  devices: {memory: string; live: number; tensor: number; reserved: number}[];
+}
+
 /** A process of the job. */
 export interface Process {
   pid: number; // as the process sees it
@@ -306,7 +315,7 @@ export interface Process {
   local_rank: number|null; // on its machine
   coordinates: Record<string, number>|null; // of the rank in the grid of its job: {"pp": 0, "dp": 1}
   worker_of?: number; // of a worker: the process that has its loader
-  before_recording?: {t: number; live: number; small: number; tensor: number}; // of an armed process: what it held then
+  before_recording?: HeldBefore; // of an armed process: what it held then
   devices: Device[]; // the GPUs that it used
   start_unix: number; // seconds since 1970
   duration: number; // to its last record

@@ -52,8 +52,7 @@ void add_devices(const trace::FollowedTrace& trace, const std::vector<MemoryNow>
   for (const MemoryNow& memory : memories) {
     const auto device = trace.facts().devices.find(memory.memory);
     if (memory.memory == 0 || device == trace.facts().devices.end() || device->second.total == 0) continue;
-    out.push_back({LiveLimitKind::device, memory.name, "", memory.memory,
-                   static_cast<std::uint64_t>(std::max<std::int64_t>(memory.live, 0)), device->second.total,
+    out.push_back({LiveLimitKind::device, memory.name, "", memory.memory, memory.used, device->second.total,
                    false, 0, std::nullopt});
   }
 }

@@ -174,6 +174,14 @@ void LiveProcess::describe_growth(MemoryNow& memory) {
   if (series.size() >= 8) memory.per_second = growth(series);
 }
 
+std::uint64_t LiveProcess::used_of(std::size_t memory, std::int64_t live) const {
+  const auto sampled = recent_->device_uses().find(memory);
+  const std::int64_t others = sampled == recent_->device_uses().end()
+                                  ? 0
+                                  : static_cast<std::int64_t>(sampled->second.used) - sampled->second.live;
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(live, 0) + std::max<std::int64_t>(others, 0));
+}
+
 void LiveProcess::describe_memories() {
   now_.memories.clear();
   const format::SmallTotals rest = trace_->not_carried();
@@ -184,6 +192,7 @@ void LiveProcess::describe_memories() {
     memory.name = report::memory_name(static_cast<MemoryId>(i));
     memory.live = level.live;
     memory.tensor = level.tensor;
+    memory.used = used_of(i, level.live);
     if (i == 0) memory.live += static_cast<std::int64_t>(rest.allocated - rest.freed);
     for (const RecentStep& step : recent_->steps())
       if (step.step != Step::none)
@@ -195,6 +204,7 @@ void LiveProcess::describe_memories() {
                                  level_in(figures.net, i), level_in(figures.transient, i)});
     std::stable_sort(memory.phases.begin(), memory.phases.end(),
                      [](const PhaseNow& a, const PhaseNow& b) { return a.peak > b.peak; });
+    memory.phases_of_tensors = recent_->of_tensors(i);
     describe_growth(memory);
     now_.memories.push_back(std::move(memory));
   }
@@ -239,6 +249,11 @@ void LiveProcess::describe_roles() {
     for (const auto& [name, bytes] : sums[i]) {
       memory.roles.push_back({name, bytes});
       left -= bytes;
+    }
+    if (const std::int64_t before = std::min(memory.tensor - (memory.live - left), left);
+        i != 0 && trace_->facts().before && before > 0) {
+      memory.roles.push_back({"before recording", before});
+      left -= before;
     }
     if (left > 0)
       memory.roles.push_back({i == 0 ? report::uncovered_row(trace_->facts()) : "not in tensors", left});

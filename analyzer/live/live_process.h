@@ -29,6 +29,7 @@ class LiveProcess {
   void follow(bool running);
   void describe();
   void describe_place();
+  std::uint64_t used_of(std::size_t memory, std::int64_t live) const;
   void describe_memories();
   void describe_growth(MemoryNow& memory);
   void describe_large();

@@ -34,6 +34,17 @@ Levels RecentSteps::levels() const {
   return out;
 }
 
+std::int64_t RecentSteps::inner_level(std::size_t memory) const {
+  const replay::Level& level = ledger().level(static_cast<MemoryId>(memory));
+  return memory != 0 && with_tensors_.contains(memory) ? level.tensor : level.live;
+}
+
+Levels RecentSteps::inner_levels() const {
+  Levels out;
+  for (std::size_t i = 0; i < memories_; ++i) out.push_back(inner_level(i));
+  return out;
+}
+
 void RecentSteps::step_begins(Step step) {
   if (step == now_) return;
   if (now_ != Step::none) {
@@ -50,14 +61,14 @@ void RecentSteps::step_begins(Step step) {
 void RecentSteps::began(const replay::Occurrence& occurrence) {
   step_begins(occurrence.step);
   if (open_.size() >= kMostOpen) return;
-  const Levels at = levels();
+  const Levels at = inner_levels();
   open_.push_back({occurrence.id, occurrence.path, occurrence.step, at, at});
 }
 
 void RecentSteps::close(const LiveOccurrence& open) {
   if (open.step != now_ && open.step != whole_) return;
   PathFigures& figures = (open.step == now_ ? present_ : last_)[open.path];
-  const Levels exit = levels();
+  const Levels exit = inner_levels();
   for (std::size_t i = 0; i < exit.size(); ++i) {
     const std::int64_t entry = level_in(open.entry, i), peak = std::max(level_in(open.peak, i), exit[i]);
     raise(figures.peak, i, peak);
@@ -78,7 +89,9 @@ void RecentSteps::ended(const replay::Occurrence& occurrence, bool) {
 // On a GPU, tensors lie inside the segments that the driver gave, and tell more than these.
 void RecentSteps::born(const replay::Block& block) {
   const bool counts = block.memory == 0 ? block.counted : block.tensor;
-  if (!counts || block.given < kLargeBytes) return;
+  if (block.memory != 0 && block.tensor) with_tensors_.insert(block.memory);
+  const std::uint64_t bytes = block.memory == 0 ? block.given : block.tensor_bytes();
+  if (!counts || bytes < kLargeBytes) return;
   auto at = std::find_if(large_.begin(), large_.end(), [&](const LargeBirth& known) {
     return known.stack == block.stack && known.memory == block.memory;
   });
@@ -88,7 +101,14 @@ void RecentSteps::born(const replay::Block& block) {
     at = std::prev(large_.end());
   }
   std::rotate(large_.begin(), at, std::next(at));
-  large_.front() = {block.stack, block.memory, block.given, times, block.birth_stamp, block.born};
+  large_.front() = {block.stack, block.memory, bytes, times, block.birth_stamp, block.born};
+}
+
+void RecentSteps::note_use(const trace::Event& event) {
+  const std::size_t memory = event.flags >> format::kMemoryShift;
+  const std::uint64_t used = event.as<format::SampleDeviceEvent>().used;
+  if (memory == 0 || used == format::kNotSaid) return;
+  device_uses_[memory] = {used, ledger().level(static_cast<MemoryId>(memory)).live};
 }
 
 void RecentSteps::after(const trace::Event& event, const replay::PhasePosition& place) {
@@ -98,6 +118,7 @@ void RecentSteps::after(const trace::Event& event, const replay::PhasePosition& 
     sampled_.push_back({event.stamp, ledger().level(0).live});
     if (sampled_.size() > kSampled) sampled_.pop_front();
   }
+  if (event.type == EventType::sample_device) note_use(event);
   if (!is_of_program(event.type)) return;
   place_ = place;
   if (!changes_levels(event.type)) return;
@@ -105,8 +126,9 @@ void RecentSteps::after(const trace::Event& event, const replay::PhasePosition& 
   memories_ = std::max(memories_, memory + 1);
   const std::int64_t live = ledger().level(static_cast<MemoryId>(memory)).live;
   if (!steps_.empty() && live > level_in(steps_.back().peak, memory)) raise(steps_.back().peak, memory, live);
+  const std::int64_t inner = inner_level(memory);
   for (LiveOccurrence& open : open_)
-    if (live > level_in(open.peak, memory)) raise(open.peak, memory, live);
+    if (inner > level_in(open.peak, memory)) raise(open.peak, memory, inner);
 }
 
 void RecentSteps::cut(const trace::Event&) {

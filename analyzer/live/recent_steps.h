@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "analyzer/replay/replay.h"
@@ -27,7 +28,7 @@ struct RecentStep {
 
 // All occurrences of one path in one step.
 struct PathFigures {
-  Levels peak, transient, net; // live bytes
+  Levels peak, transient, net; // bytes of inner_levels()
 };
 using PathTable = std::map<replay::PathId, PathFigures>;
 
@@ -46,6 +47,12 @@ struct SampledLevel {
   std::int64_t live = 0; // of the host
 };
 
+// What all processes used of a GPU at the last sample, in bytes.
+struct DeviceUse {
+  std::uint64_t used = 0;
+  std::int64_t live = 0; // of this process, at that time
+};
+
 // Bounded memory: the last kSteps steps, the phases of two of them.
 class RecentSteps : public replay::Observer {
  public:
@@ -59,8 +66,11 @@ class RecentSteps : public replay::Observer {
   Step phases_of() const { return whole_; } // none: of the present step, or of the run without steps
   const std::vector<LargeBirth>& large() const { return large_; } // newest first
   const std::deque<SampledLevel>& sampled() const { return sampled_; }
+  const std::map<std::size_t, DeviceUse>& device_uses() const { return device_uses_; } // by MemoryId
   const replay::PhasePosition& place() const { return place_; } // of the last event of the program
   std::size_t memories() const { return memories_; }
+  // True if the figures of phases are of tensors: on a GPU that has some.
+  bool of_tensors(std::size_t memory) const { return with_tensors_.contains(memory); }
   format::Stamp last() const { return last_stamp_; }
 
   void began(const replay::Occurrence& occurrence) override;
@@ -78,11 +88,16 @@ class RecentSteps : public replay::Observer {
     replay::OccurrenceId id{};
     replay::PathId path{};
     Step step = Step::none;
-    Levels entry, peak;
+    Levels entry, peak; // of inner_levels()
   };
   Levels levels() const;
+  // Returns the live bytes of the host, and the tensors of each GPU that has some: they tell what a phase adds,
+  // while the allocator keeps its segments.
+  Levels inner_levels() const;
+  std::int64_t inner_level(std::size_t memory) const;
   void step_begins(Step step);
   void close(const LiveOccurrence& open);
+  void note_use(const trace::Event& event);
 
   std::deque<RecentStep> steps_;
   std::vector<LiveOccurrence> open_;
@@ -90,6 +105,8 @@ class RecentSteps : public replay::Observer {
   Step whole_ = Step::none;
   Step now_ = Step::none;
   std::vector<LargeBirth> large_;
+  std::set<std::size_t> with_tensors_; // GPUs
+  std::map<std::size_t, DeviceUse> device_uses_;
   std::deque<SampledLevel> sampled_;
   std::vector<replay::Block> to_label_;
   replay::PhasePosition place_;

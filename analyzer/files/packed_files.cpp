@@ -27,16 +27,6 @@ bool write_at(int fd, std::string_view bytes, std::uint64_t offset) {
   return true;
 }
 
-// Writes the pieces that are not zeros. The file must have no bytes there yet.
-bool write_sparse(int fd, std::string_view bytes, std::uint64_t offset) {
-  for (std::size_t at = 0; at < bytes.size(); at += kHole) {
-    const std::string_view piece = bytes.substr(at, kHole);
-    if (std::all_of(piece.begin(), piece.end(), [](char c) { return c == 0; })) continue;
-    if (!write_at(fd, piece, offset + at)) return false;
-  }
-  return true;
-}
-
 int nameless_in(const std::string& folder) {
   int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0) return fd;
@@ -47,6 +37,15 @@ int nameless_in(const std::string& folder) {
 }
 
 } // namespace
+
+bool write_sparse(int fd, std::string_view bytes, std::uint64_t offset) {
+  for (std::size_t at = 0; at < bytes.size(); at += kHole) {
+    const std::string_view piece = bytes.substr(at, kHole);
+    if (std::all_of(piece.begin(), piece.end(), [](char c) { return c == 0; })) continue;
+    if (!write_at(fd, piece, offset + at)) return false;
+  }
+  return true;
+}
 
 int open_nameless() {
   const char* const folder = std::getenv("TMPDIR");

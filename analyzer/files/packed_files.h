@@ -16,6 +16,10 @@ namespace memtrace::files {
 // with errno set.
 int open_nameless();
 
+// Writes the pieces that are not zeros. The file must have no bytes there yet. Returns false, with errno set,
+// if it cannot be written.
+bool write_sparse(int fd, std::string_view bytes, std::uint64_t offset);
+
 // The content of all packed files that the command has unpacked. It lies in one nameless file, so no folder has
 // to be removed.
 class PackedFiles {

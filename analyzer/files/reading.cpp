@@ -12,9 +12,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <vector>
 
 #include "analyzer/files/packed_files.h"
+#include "analyzer/files/rest_files.h"
+#include "preload/format/shared_files.h"
 
 namespace memtrace::files {
 namespace {
@@ -79,8 +82,9 @@ int refuse(int fd, const char* reason, std::string& why) {
 int open_checked(const std::string& path, Origin origin, struct stat& status, std::string& why) {
   const int link = origin == Origin::found ? O_NOFOLLOW : 0;
   const PackedFiles& packed = PackedFiles::of_command();
-  const int fd = packed.holds(path) ? packed.open(path)
-                                    : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | link);
+  int fd = packed.holds(path) ? packed.open(path)
+                              : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | link);
+  if (fd < 0 && errno == ENOENT && origin == Origin::found) fd = open_in_rest(path);
   if (fd < 0) {
     why = errno == ELOOP && link != 0 ? "it is a link" : std::strerror(errno);
     return -1;
@@ -173,8 +177,12 @@ std::vector<std::string> names_in(const std::string& directory) {
     std::error_code unknown;
     if (fs::is_regular_file(at->symlink_status(unknown))) out.push_back(at->path().filename().string());
   }
-  std::sort(out.begin(), out.end());
-  return out;
+  std::set<std::string> all(out.begin(), out.end());
+  for (const std::string& name : out) {
+    if (!name.ends_with(format::kRestSuffix)) continue;
+    for (std::string& one : names_in_rest((fs::path(directory) / name).string())) all.insert(std::move(one));
+  }
+  return {all.begin(), all.end()};
 }
 
 int open_kernel_log() {

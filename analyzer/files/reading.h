@@ -30,8 +30,8 @@ std::optional<std::string> read_found(const std::string& path, std::uint64_t mos
 std::optional<std::string> read_system(const std::string& path);
 std::string system_text(const std::string& path); // returns "" if the file cannot be read
 
-// Returns the names of the regular files in a directory, or in a packed file, sorted. Leaves out links, because
-// another user may have put them there. Empty if it cannot be read.
+// Returns the names of the regular files in a directory, or in a packed file, sorted, with those that a
+// STEM.rest has. Leaves out links, because another user may have put them there. Empty if it cannot be read.
 std::vector<std::string> names_in(const std::string& directory);
 
 // Returns a descriptor of /dev/kmsg, the only device that memtrace reads. It never blocks, and the caller

@@ -38,6 +38,18 @@ bool read(const fs::path& path, JobFile& out) {
   return attempt && began && out.attempt != 0;
 }
 
+// Reads the file of the job in its own directory. On a shared file system it is in the directory of a host.
+bool read_job_in(const fs::path& directory, JobFile& out) {
+  if (read(directory / "job", out)) return true;
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
+    if (at->is_directory(error) && !at->is_symlink(error) && read(at->path() / "job", out)) {
+      out.directory = directory.string();
+      return true;
+    }
+  return false;
+}
+
 // "attempt 1 alone", "attempts 1 to 4".
 std::string those(const std::vector<std::uint32_t>& attempts) {
   if (attempts.empty()) return "no file that tells of attempts";
@@ -102,13 +114,13 @@ std::vector<std::string> traces_of_attempt(const std::string& directory, const s
 std::vector<std::string> directories_of_attempt(const std::string& place, const std::string& newest,
                                                 std::uint32_t attempt) {
   JobFile of;
-  if (!read(fs::path(newest) / "job", of)) refuse(attempt, place, {});
+  if (!read_job_in(newest, of)) refuse(attempt, place, {});
   std::vector<std::string> found;
   std::vector<std::uint32_t> known;
   std::error_code error;
   for (fs::directory_iterator at(place, error), end; !error && at != end; at.increment(error)) {
     JobFile file;
-    if (!at->is_directory(error) || !read(at->path() / "job", file) || file.command != of.command) continue;
+    if (!at->is_directory(error) || !read_job_in(at->path(), file) || file.command != of.command) continue;
     known.push_back(file.attempt);
     if (file.attempt == attempt) found.push_back(file.directory);
   }

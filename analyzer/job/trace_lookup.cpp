@@ -7,11 +7,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "analyzer/archive/pack_reader.h"
-#include "analyzer/files/reading.h"
 #include "analyzer/files/warning.h"
 #include "analyzer/job/job_attempts.h"
+#include "analyzer/job/shared_place.h"
 #include "analyzer/job/usage_error.h"
 #include "analyzer/snapshot/snapshot_reader.h"
 
@@ -21,13 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kDefault[] = "memtrace-out";
-
-std::vector<std::string> traces_in(const fs::path& directory) {
-  std::vector<std::string> files;
-  for (const std::string& name : files::names_in(directory.string()))
-    if (fs::path(name).extension() == ".memtrace") files.push_back((directory / name).string());
-  return files;
-}
 
 // Returns " of user 1000" if the file belongs to another user than this command, else "".
 std::string other_owner(const std::string& file) {
@@ -58,7 +52,7 @@ fs::file_time_type newest(const std::vector<std::string>& files) {
 
 // Returns the traces of the newest job. `say`: warns that there was a choice.
 std::vector<std::string> newest_job(const fs::path& under, bool say) {
-  std::vector<std::string> best = traces_in(under);
+  std::vector<std::string> best = traces_of(under.string());
   fs::file_time_type best_time = newest(best);
   std::size_t with_traces = best.empty() ? 0 : 1;
   std::vector<fs::path> jobs;
@@ -68,7 +62,7 @@ std::vector<std::string> newest_job(const fs::path& under, bool say) {
   }
   std::sort(jobs.begin(), jobs.end());
   for (const fs::path& job : jobs) {
-    std::vector<std::string> files = traces_in(job);
+    std::vector<std::string> files = traces_of(job.string());
     const fs::file_time_type time = newest(files);
     with_traces += files.empty() ? 0 : 1;
     if (files.empty() || (!best.empty() && time <= best_time)) continue;
@@ -79,9 +73,23 @@ std::vector<std::string> newest_job(const fs::path& under, bool say) {
   return best;
 }
 
+// Each directory tells the attempts of its own traces: on a shared file system each host has one.
 std::vector<std::string> of_attempt(const std::vector<std::string>& files,
                                     std::optional<std::uint32_t> attempt) {
-  return traces_of_attempt(fs::path(files.front()).parent_path().string(), files, attempt);
+  std::map<std::string, std::vector<std::string>> by_directory;
+  for (const std::string& file : files) by_directory[fs::path(file).parent_path().string()].push_back(file);
+  std::vector<std::string> out;
+  std::optional<UsageError> refused;
+  for (const auto& [directory, traces] : by_directory) {
+    try {
+      const std::vector<std::string> some = traces_of_attempt(directory, traces, attempt);
+      out.insert(out.end(), some.begin(), some.end());
+    } catch (const UsageError& error) {
+      refused = error;
+    }
+  }
+  if (out.empty() && refused) throw UsageError(*refused);
+  return out;
 }
 
 // `files` are the traces of the newest job below `place`, or of `place` itself.
@@ -93,7 +101,7 @@ std::vector<std::string> chosen(const std::vector<std::string>& files, const fs:
   if (!attempt || !alone) return of_attempt(files, attempt);
   std::vector<std::string> out;
   for (const std::string& job : directories_of_attempt(place.string(), directory.string(), *attempt)) {
-    const std::vector<std::string> traces = traces_in(job);
+    const std::vector<std::string> traces = traces_of(job);
     out.insert(out.end(), traces.begin(), traces.end());
   }
   if (out.empty())
@@ -128,11 +136,11 @@ std::vector<std::string> find_traces(const std::string& argument, std::optional<
       return {translated.empty() ? argument : translated};
     }
     if (!cut->empty()) files::warn(*cut);
-    std::vector<std::string> packed = traces_in(argument);
+    std::vector<std::string> packed = traces_of(argument);
     if (packed.empty()) throw UsageError(argument + ": no trace in this packed file; pack the job again");
     return of_attempt(packed, std::nullopt);
   }
-  std::vector<std::string> files = traces_in(argument);
+  std::vector<std::string> files = traces_of(argument);
   if (files.empty()) files = newest_job(argument, !attempt);
   if (files.empty()) { // perhaps the directory in which the program was started
     const std::string below = (fs::path(argument) / kDefault).string();

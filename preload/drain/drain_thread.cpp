@@ -3,8 +3,10 @@
 #include "preload/drain/drain_thread.h"
 
 #include "preload/bounded/fork_locks.h"
+#include "preload/copies/shared_copies.h"
 #include "preload/drain/disk_sync.h"
 #include "preload/drain/tls_stand_in.h"
+#include "preload/job/job_directory.h"
 #include "preload/kernel/thread_privileges.h"
 #include "preload/os/clocks.h"
 #include "preload/os/libc/valgrind.h"
@@ -103,6 +105,10 @@ void look_at_steps() {
   if (now - first_step > steps_wanted) __atomic_store_n(&stop_is_due, true, __ATOMIC_RELAXED);
 }
 
+bool goes_on() {
+  return !__atomic_load_n(&stop, __ATOMIC_ACQUIRE);
+}
+
 // Returns the exit status for the process if this thread outlives the program's threads.
 int run(void*) {
   os::close_all_of_this_thread();
@@ -118,6 +124,8 @@ int run(void*) {
     const std::uint64_t pause = sample_if_due();
     sample_share_if_due();
     sync_if_due();
+    if (copy_is_urgent()) drain_rings(false);
+    copy_if_due(&goes_on);
     sleep_until_wanted(heard, pause < kPeriodNs ? pause : kPeriodNs);
   }
   take_last_ledger_if_asked();
@@ -167,9 +175,43 @@ bool retire_within(std::uint64_t patience_ns) {
 
 } // namespace
 
+namespace {
+
+bool hangs() {
+  return disk_is_slow() || copy_hangs();
+}
+
+constexpr std::uint64_t kCopyNs = 1'000'000'000;    // without progress, at the end of the process
+constexpr std::uint64_t kCopiesNs = 10'000'000'000; // in all
+constexpr std::uint64_t kCopyLookNs = 1'000'000;
+
+int run_last_copy(void*) {
+  os::close_all_of_this_thread();
+  copy_last(&goes_on);
+  return exit_status_of(os::process_id());
+}
+
+} // namespace
+
+void copy_at_end(bool wait) {
+  if (place.shared.size() == 0 || memory == nullptr || !drain_lock.try_lock()) return;
+  const std::uint64_t began = os::monotonic_ns();
+  if (!drain_is_running()) {
+    void* const tls = make_tls_stand_in(memory + kStackBytes);
+    __atomic_store_n(&stop, false, __ATOMIC_RELEASE);
+    os::start_thread(&run_last_copy, nullptr, memory, kStackBytes, tls, &drain_tid);
+  }
+  drain_lock.unlock();
+  while (wait && drain_is_running()) {
+    const std::uint64_t now = os::monotonic_ns(), moved = last_progress() > began ? last_progress() : began;
+    if (now > began + kCopiesNs || now > moved + kCopyNs) return;
+    os::sleep_ns(kCopyLookNs);
+  }
+}
+
 bool retire_drain() {
   // Each fork would wait this long for a disk that hangs.
-  return retire_within(disk_is_slow() ? 20'000'000 : 500'000'000);
+  return retire_within(hangs() ? 20'000'000 : 500'000'000);
 }
 
 bool hold_drain() {
@@ -178,7 +220,7 @@ bool hold_drain() {
   __atomic_fetch_add(&holds, 1u, __ATOMIC_ACQ_REL);
   if (locked) drain_lock.unlock();
   // A signal handler may have interrupted the holder of a lock that the thread waits for, for a second at most.
-  return retire_within(disk_is_slow() ? 20'000'000 : 2'000'000'000);
+  return retire_within(hangs() ? 20'000'000 : 2'000'000'000);
 }
 
 void release_drain(std::uint64_t quiet_ns) {
@@ -202,6 +244,7 @@ void forget_drain() {
   forget_shares();
   forget_touched();
   forget_syncs();
+  forget_copies();
 }
 
 } // namespace memtrace::record

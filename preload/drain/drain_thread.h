@@ -20,6 +20,11 @@ void release_drain(std::uint64_t quiet_ns);
 // then.
 void restart_drain_after(std::uint64_t quiet_ns);
 
+// Copies the trace of a process that has ended its recording to the shared file system, on a thread of its own.
+// `wait`: until that is done, 1 s without progress at most, and 10 s in all. What is left stays on the local
+// disk.
+void copy_at_end(bool wait);
+
 // Called in a forked child, which does not have the thread.
 void forget_drain();
 

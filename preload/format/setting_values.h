@@ -10,6 +10,18 @@ namespace memtrace::format {
 inline constexpr const char* kStackNames[] = {"none", "python", "native", "both"};
 inline constexpr const char* kPhaseSourceNames[] = {"auto", "marks", "off"};
 inline constexpr const char* kCuptiNames[] = {"off", "auto", "on"};
+// In the order of record::Sharing.
+inline constexpr const char* kSharingNames[] = {"off", "auto", "on"};
+
+// Reads "30", the seconds between two copies of a trace: MEMTRACE_SHARED may have a number instead of a name.
+// Returns 0 if the text is not a number from 1 to 3600.
+constexpr std::uint32_t parse_seconds(const char* text) {
+  std::uint32_t value = 0;
+  const char* at = text;
+  for (; *at >= '0' && *at <= '9' && value <= 3600; ++at)
+    value = value * 10 + static_cast<std::uint32_t>(*at - '0');
+  return *at == '\0' && value <= 3600 ? value : 0;
+}
 
 // MEMTRACE_MIN_PEAK
 inline constexpr std::uint64_t kDefaultMinPeak = std::uint64_t{32} << 20;

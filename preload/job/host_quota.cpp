@@ -17,8 +17,10 @@ namespace {
 constexpr std::size_t kFigure = 20;          // digits of a claim, so that it can be changed in place
 constexpr std::uint64_t kMostRead = 4 << 20; // bytes of the file: some ten thousand processes
 constexpr std::uint64_t kCountingPart = 16;  // of MEMTRACE_MAX_NODE: reserved for processes that only count
-constexpr const char* kOthers[] = {".coarse", ".window-0", ".window-1", ".window-2", ".window-3"};
-static_assert(sizeof kOthers / sizeof *kOthers == format::kWindowFiles + 1);
+// Beside the trace. STEM.copied has the size of the files that were copied to a shared file system and removed
+// here.
+constexpr const char* kOthers[] = {".coarse", ".window-0", ".window-1", ".window-2", ".window-3", ".copied"};
+static_assert(sizeof kOthers / sizeof *kOthers == format::kWindowFiles + 2);
 
 // Static: one thread begins to record at a time, and its stack may be small.
 constinit Path path{};

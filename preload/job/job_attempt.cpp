@@ -10,6 +10,7 @@
 #include "preload/format/file_headers.h"
 #include "preload/job/host_quota.h"
 #include "preload/job/job_directory.h"
+#include "preload/job/other_process.h"
 #include "preload/job/sibling_jobs.h"
 #include "preload/kernel/proc_file.h"
 #include "preload/os/clocks.h"
@@ -20,9 +21,7 @@
 namespace memtrace::record {
 namespace {
 
-constexpr unsigned kMostJobs = 1000;             // job files of one directory that are read
-constexpr std::uint64_t kNsPerTick = 10'000'000; // USER_HZ is 100
-constexpr std::uint64_t kSlack = 2'000'000'000;  // tolerance between two clocks
+constexpr unsigned kMostJobs = 1000; // job files of one directory that are read
 constexpr std::uint64_t kRecent = 10'000'000'000;
 
 // Static: one thread begins to record at a time, and its stack may be small.
@@ -38,10 +37,11 @@ struct Job {
   Line<128> name;
   Line<128> host;
 };
-constinit Job job{};                 // the job that was read last
-constinit Job newest{};              // the newest job before this one
-constinit Job last{};                // the newest earlier job of the same command
-constinit Path own{};                // the file of this job
+constinit Job job{};    // the job that was read last
+constinit Job newest{}; // the newest job before this one
+constinit Job last{};   // the newest earlier job of the same command
+constinit Path own{};   // the file of this job
+constinit bool wrote_own = false;
 constinit std::uint64_t refused = 0; // bytes
 constinit std::uint64_t refused_at = 0;
 
@@ -100,19 +100,6 @@ long create_job_file(const char* directory, unsigned index, std::uint32_t attemp
   return 0;
 }
 
-// True if the process that now has this pid began before `unix_ns`, so it is the process that wrote the trace.
-bool is_the_same(std::uint32_t pid, std::uint64_t unix_ns) {
-  if (static_cast<int>(pid) == os::process_id()) return false;
-  other.clear();
-  const char* const text = read_kernel_file(other.add("/proc/").add(pid).add("/stat").text());
-  if (text == nullptr) return false;
-  const char* at = std::strrchr(text, ')'); // a process name may contain any character
-  for (int i = 2; at != nullptr && i < 22; ++i) at = std::strchr(at + 1, ' ');
-  if (at == nullptr) return false;
-  const std::uint64_t age = os::boot_ns() - number_at(at) * kNsPerTick;
-  return os::unix_ns() - age <= unix_ns + kSlack;
-}
-
 // True if the process still writes its trace. Used for a process on another host, where nothing else is known:
 // its trace grows twice a second.
 bool is_written(const char* directory, const char* stem) {
@@ -168,7 +155,7 @@ void look_at_claim(void* context, const char* stem, const char* rings) {
   }
   if (!read_rings(path.text())) return;
   const bool here = std::strcmp(look.at->host.text(), place.host.text()) == 0;
-  if (here ? is_the_same(header.pid, start) : is_written(look.directory, stem)) {
+  if (here ? began_before(header.pid, start) : is_written(look.directory, stem)) {
     look.lives = true;
     return;
   }
@@ -240,6 +227,7 @@ Attempt take_attempt(const char* directory) {
       }
       const long made = create_job_file(directory, index, out.number);
       out.founds = made == 0;
+      wrote_own = out.founds;
       if (out.founds) break;
       there = read_job_file(directory, index); // another process was first
       out = {};
@@ -259,6 +247,10 @@ Attempt take_attempt(const char* directory) {
   }
   own = path;
   return out;
+}
+
+const char* founded_job_file() {
+  return wrote_own ? own.text() : "";
 }
 
 void remember_refusal(std::uint64_t bytes) {

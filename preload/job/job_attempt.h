@@ -23,6 +23,9 @@ struct Attempt {
 // has its own directory, the attempts before are in the directories beside it.
 Attempt take_attempt(const char* directory);
 
+// Returns the job's file if this process wrote it, else "".
+const char* founded_job_file();
+
 // Remembers that an allocation of `bytes` failed.
 void remember_refusal(std::uint64_t bytes);
 // Called when this process ends with an error. If an allocation failed just before, adds that to the job's

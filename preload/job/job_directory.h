@@ -10,6 +10,9 @@ namespace memtrace::record {
 
 struct JobDirectory {
   Path directory; // of the job's traces, absolute
+  // The job's directory on a shared file system. `directory` is then a local one in its place, from which the
+  // background thread copies (copies/). Empty: `directory` is the job's directory itself.
+  Path shared;
   Path spool;     // of the ring file, absolute; empty: beside the trace
   Path temporary; // $TMPDIR, else /tmp
   Line<128> job;
@@ -19,6 +22,7 @@ struct JobDirectory {
   std::uint32_t local_rank = ~0u;
   std::uint32_t world = 0;
   bool founder = false;
+  bool settled = false;      // local_place.h has chosen `directory`
   bool alone = false;        // each job has its own directory, beside those of the other jobs
   std::uint64_t began = 0;   // Unix time in ns at which the job was founded
   std::uint64_t command = 0; // hash of the founder's command line

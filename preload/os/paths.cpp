@@ -14,6 +14,9 @@ namespace memtrace::record::os {
 long unlink(const char* path) {
   return call(SYS_unlinkat, AT_FDCWD, word(path), 0);
 }
+long rename(const char* from, const char* to) {
+  return call(SYS_renameat2, AT_FDCWD, word(from), AT_FDCWD, word(to), 0);
+}
 long make_directory(const char* path, unsigned mode) {
   return call(SYS_mkdirat, AT_FDCWD, word(path), static_cast<long>(mode));
 }

@@ -8,6 +8,7 @@
 namespace memtrace::record::os {
 
 long unlink(const char* path);
+long rename(const char* from, const char* to);
 long make_directory(const char* path, unsigned mode); // the umask applies
 long remove_directory(const char* path);
 long read_directory(long fd, void* entries, std::size_t bytes); // getdents64

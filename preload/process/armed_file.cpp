@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "preload/job/job_directory.h"
+#include "preload/job/local_place.h"
 #include "preload/os/files.h"
 #include "preload/os/mappings.h"
 #include "preload/os/paths.h"
@@ -43,6 +44,7 @@ format::ArmedFile* armed_file() {
 
 void make_armed_file() {
   if (__atomic_exchange_n(&was_tried, true, __ATOMIC_ACQ_REL)) return;
+  settle_place(); // no event may wait for a shared file system
   if (make_directories(place.directory.text(), &made_from) < 0) return;
   path.clear();
   path.add(place.directory.text(), place.directory.size()).add("/").add(place.host.text()).add("-");

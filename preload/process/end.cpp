@@ -72,6 +72,7 @@ void end_recording(format::EndHow how, int code) {
   // If the end record is not in the trace, the ring file stays, because it has the records that were lost.
   if (said) ring_header()->ended = 1;
   if (said && drain_gone && rings_are_empty()) remove_ring_file();
+  if (drain_gone) copy_at_end(how == format::EndHow::exit);
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 
 #include "preload/job/host_quota.h"
 #include "preload/job/job_directory.h"
+#include "preload/job/local_place.h"
 #include "preload/os/clocks.h"
 #include "preload/os/file_system.h"
 #include "preload/os/files.h"
@@ -138,6 +139,11 @@ bool is_announcer() {
   return place.local_rank == ~0u || place.local_rank == 0;
 }
 
+// Returns the directory that the user chose.
+const Path& job_directory() {
+  return place.shared.size() != 0 ? place.shared : place.directory;
+}
+
 void say_of_attempt() {
   Line<64> how, number;
   number.add(tried.died);
@@ -149,9 +155,9 @@ void say_of_attempt() {
     how.add("was killed with ").add(tried.left >> 20).add(" of ").add(tried.limit >> 20).add(" MiB left");
   }
   scratch.clear(); // where the attempts are
-  scratch.add(place.directory.text(),
-              place.alone ? std::strlen(place.directory.text()) - std::strlen(name_of(place.directory)) - 1
-                          : place.directory.size());
+  const Path& directory = job_directory();
+  scratch.add(directory.text(),
+              place.alone ? directory.size() - std::strlen(name_of(directory)) - 1 : directory.size());
   say({"attempt ", number.text(), " here ", how.text(), ": memtrace postmortem --attempt ", number.text(), " ",
        scratch.text()});
 }
@@ -172,8 +178,14 @@ bool take_share() {
 } // namespace
 
 bool open_files() {
-  const long result = open_files_in(place.directory.text());
+  settle_place();
+  long result = open_files_in(place.directory.text());
   if (result == 0) return take_share();
+  if (place.shared.size() != 0) {
+    leave_local_place();
+    result = open_files_in(place.directory.text());
+    if (result == 0) return take_share();
+  }
   reason = reason_of(result);
   asked_for = obstacle.size() != 0 ? obstacle : place.directory;
   const char* refusal = nullptr; // of the last directory in `elsewhere`
@@ -209,6 +221,8 @@ void announce() {
   } else if (place.spool.size() != 0 && !is_in(place.spool, ring_path())) {
     say({"recording to ", place.directory.text(), " (no rings can be in ", place.spool.text(), ": ",
          ring_path().text(), ")"});
+  } else if (place.shared.size() != 0) {
+    say({"recording to ", place.shared.text(), ", by way of ", place.directory.text()});
   } else {
     say({"recording to ", place.directory.text()});
   }

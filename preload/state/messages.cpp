@@ -39,10 +39,20 @@ void becomes_speaker() {
   announcer = os::process_id();
 }
 
+// True once, in the announcer.
+static bool may_announce() {
+  if (__atomic_load_n(&announcer, __ATOMIC_RELAXED) == 0) return false;
+  // A fork of the announcer is another process.
+  return __atomic_exchange_n(&announcer, 0, __ATOMIC_RELAXED) == os::process_id();
+}
+
+void say_of_copies(const char* to, const char* from, long error) {
+  if (may_announce())
+    say({"cannot write in ", to, " (", reason_of(error), "): the traces stay in ", from, " until it can"});
+}
+
 void say_of_losses(const char* path, long error) {
-  if (__atomic_load_n(&announcer, __ATOMIC_RELAXED) == 0 || error == 0) return;
-  const int said = __atomic_exchange_n(&announcer, 0, __ATOMIC_RELAXED);
-  if (said != os::process_id()) return; // this process is a fork of the announcer
+  if (error == 0 || !may_announce()) return;
   say({"cannot write ", path, " (", reason_of(error), "): events are lost until it can be written again"});
 }
 

@@ -43,6 +43,16 @@ void read_choice(const char* name, const char* const (&names)[N], Choice* out, c
   complain(name, value, expected);
 }
 
+void read_sharing() {
+  const char* const value = start_environment("MEMTRACE_SHARED");
+  settings.copy_seconds = value != nullptr ? format::parse_seconds(value) : 0;
+  if (settings.copy_seconds != 0) {
+    settings.sharing = Sharing::on;
+  } else {
+    read_choice("MEMTRACE_SHARED", format::kSharingNames, &settings.sharing, "auto, on, off or seconds");
+  }
+}
+
 bool is_set(const char* name) {
   const char* const value = start_environment(name);
   return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
@@ -62,6 +72,7 @@ void read_settings(const char* exe) {
   read_size("MEMTRACE_MIN_PEAK", &settings.min_peak);
   read_choice("MEMTRACE_STACKS", format::kStackNames, &settings.stacks, "python, native, both or none");
   read_choice("MEMTRACE_PHASES", format::kPhaseSourceNames, &settings.phases, "auto, marks or off");
+  read_sharing();
   std::size_t cupti = 0; // hooks/cuda reads it again; here only a value that cannot be read is named
   read_choice("MEMTRACE_CUPTI", format::kCuptiNames, &cupti, "auto, on or off");
   const char* const grid = start_environment("MEMTRACE_RANKS"); // process_notes.cpp reads it again

@@ -16,6 +16,8 @@ inline constexpr std::uint64_t kLeastTrace = 1 << 20;
 inline constexpr std::uint64_t kMaxMean = ~std::uint32_t{0};
 
 enum class Stacks : std::uint8_t { none, python, native, both };
+// MEMTRACE_SHARED: whether traces are copied to the job's directory, as to a shared file system.
+enum class Sharing : std::uint8_t { off, automatic, on };
 enum class PhaseSource : std::uint8_t { automatic, marks, off };
 
 struct Settings {
@@ -26,7 +28,9 @@ struct Settings {
   std::uint64_t min_peak = format::kDefaultMinPeak;
   Stacks stacks = Stacks::both;
   PhaseSource phases = PhaseSource::automatic;
-  bool active = true; // false for MEMTRACE=0 or a skipped program: disabled
+  Sharing sharing = Sharing::automatic;
+  std::uint32_t copy_seconds = 0; // between two copies; 0: as format/shared_files.h says
+  bool active = true;             // false for MEMTRACE=0 or a skipped program: disabled
   bool quiet = false;
   // MEMTRACE=armed: the process counts and keeps levels, and records from a call on. A level or a growth of
   // these bytes is a call, too; 0: it is not. `armed_stacks` becomes `stacks` then.

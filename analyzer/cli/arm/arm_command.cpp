@@ -10,6 +10,7 @@
 
 #include "analyzer/cli/arm/armed_process.h"
 #include "analyzer/cli/common/output.h"
+#include "analyzer/job/shared_place.h"
 #include "analyzer/job/usage_error.h"
 #include "analyzer/wording/units.h"
 #include "analyzer/wording/utf8.h"
@@ -27,9 +28,12 @@ constexpr std::uint32_t kNoRank = ~std::uint32_t{0};
 // Returns the directory of the job's traces: as given, or below memtrace-out.
 std::string directory_of(const std::string& job) {
   std::error_code error;
-  if (fs::is_directory(job, error)) return job;
+  const auto exists = [&](const std::string& path) {
+    return fs::is_directory(path, error) || !report::local_directories(path).empty();
+  };
+  if (exists(job)) return job;
   const fs::path below = fs::path("memtrace-out") / job;
-  if (fs::path(job).is_relative() && fs::is_directory(below, error)) return below.string();
+  if (fs::path(job).is_relative() && exists(below.string())) return below.string();
   throw report::UsageError(job +
                            ": no such job here or in memtrace-out; name the directory of its traces, which "
                            "exists once a process of the job holds MEMTRACE_MIN_PEAK");

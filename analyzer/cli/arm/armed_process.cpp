@@ -11,6 +11,7 @@
 
 #include "analyzer/files/own_file.h"
 #include "analyzer/files/reading.h"
+#include "analyzer/job/shared_place.h"
 
 namespace memtrace::cli {
 namespace {
@@ -50,9 +51,13 @@ std::string armed_file_of(std::uint32_t pid) {
 
 std::vector<ArmedProcess> armed_in(const std::string& directory) {
   std::vector<ArmedProcess> out;
-  for (const std::string& name : files::names_in(directory)) {
-    if (!name.ends_with(format::kArmedSuffix)) continue;
-    if (auto process = armed_process((fs::path(directory) / name).string())) out.push_back(*std::move(process));
+  std::vector<std::string> places = report::local_directories(directory);
+  places.push_back(directory);
+  for (const std::string& place : places) {
+    for (const std::string& name : files::names_in(place)) {
+      if (!name.ends_with(format::kArmedSuffix)) continue;
+      if (auto process = armed_process((fs::path(place) / name).string())) out.push_back(*std::move(process));
+    }
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const ArmedProcess& a, const ArmedProcess& b) { return a.file.rank < b.file.rank; });

@@ -37,6 +37,12 @@ std::string check_cupti(const std::string& text) {
   return check_choice(format::kCuptiNames, text);
 }
 
+std::string check_shared(const std::string& text) {
+  if (format::parse_seconds(text.c_str()) != 0) return "";
+  const std::string refused = check_choice(format::kSharingNames, text);
+  return refused.empty() ? "" : refused + ", or the seconds between two copies, from 1 to 3600";
+}
+
 std::string check_threshold(const std::string& text) {
   return watch::threshold_of(text)
              ? ""
@@ -85,6 +91,10 @@ constexpr RecorderOption kRecorderOptions[] = {
      "rank"},
     {"--spool", "MEMTRACE_SPOOL", "DIR",
      "directory of the ring files, on a local disk (beside the traces; else TMPDIR or /tmp)"},
+    {"--shared", "MEMTRACE_SHARED", "auto|on|off|SECONDS",
+     "on: record to a local disk, and copy to the directory of the traces every 30 s, or SECONDS, and at the "
+     "end; auto: do so if that directory is on a shared file system (auto)",
+     check_shared},
     {"--exact-min", "MEMTRACE_EXACT_MIN", "SIZE",
      "record each block of at least SIZE bytes with its stack; K, M, G: powers of 1024 (4096)", check_size},
     {"--sample", "MEMTRACE_SAMPLE", "SIZE",

@@ -14,6 +14,9 @@
 #include <string_view>
 #include <tuple>
 
+#include "analyzer/job/shared_place.h"
+#include "preload/format/shared_files.h"
+
 namespace memtrace::cli {
 namespace {
 
@@ -86,13 +89,39 @@ JobPlace job_place(std::uint64_t unix_seconds, int pid) {
     std::error_code error;
     if (pattern.front() != '/') pattern = fs::current_path(error).string() + "/" + pattern;
   }
-  place.patterns.push_back(expanded(pattern, place));
+  place.requested = expanded(pattern, place);
+  place.shared = report::is_shared_place(pattern.substr(0, pattern.find('%')));
   const std::string temporary = variable("TMPDIR");
+  if (place.shared) {
+    const std::string path = fs::path(place.requested).lexically_normal().string();
+    for (const std::string& base : report::local_bases(variable("MEMTRACE_SPOOL"), temporary))
+      place.patterns.push_back(
+          escaped(fmt::format("{}/memtrace-{}{}", base, ::geteuid(), format::kLocalFolder)) + path);
+  } else {
+    place.patterns.push_back(place.requested);
+  }
   for (const std::string& base : {temporary, std::string("/tmp")}) {
     if (base.starts_with('/'))
       place.patterns.push_back(escaped(fmt::format("{}/memtrace-{}/{}", base, ::geteuid(), place.job)));
   }
   return place;
+}
+
+std::vector<report::TraceName> traces_and_copies_since(const JobPlace& place, std::uint64_t since) {
+  std::vector<report::TraceName> out = traces_since(place, since);
+  JobPlace copies = place;
+  copies.patterns = copy_patterns(place);
+  for (report::TraceName& copy : traces_since(copies, since)) {
+    const bool known = std::any_of(out.begin(), out.end(),
+                                   [&](const report::TraceName& one) { return one.stem == copy.stem; });
+    if (!known) out.push_back(std::move(copy));
+  }
+  return out;
+}
+
+std::vector<std::string> copy_patterns(const JobPlace& place) {
+  if (!place.shared) return {};
+  return {place.requested, place.requested + "/" + escaped(place.host)};
 }
 
 std::vector<report::TraceName> traces_since(const JobPlace& place, std::uint64_t since) {

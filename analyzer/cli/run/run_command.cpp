@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
+#include <thread>
 
 #include "analyzer/cli/commands/pack_command.h"
 #include "analyzer/cli/commands/postmortem_command.h"
@@ -25,6 +26,7 @@
 #include "analyzer/cli/run/preload_object.h"
 #include "analyzer/cli/run/process_watcher.h"
 #include "analyzer/cli/run/sanitizer_runtime.h"
+#include "analyzer/cli/run/traces_left.h"
 #include "analyzer/cli/watch/side_process.h"
 #include "analyzer/files/writing.h"
 #include "analyzer/job/usage_error.h"
@@ -36,6 +38,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMomentLooks = 5;
+constexpr auto kMostMoving = std::chrono::seconds(60);
+constexpr auto kMovingLook = std::chrono::milliseconds(10);
 
 constexpr int kPassedOn[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT};
 
@@ -111,8 +115,9 @@ int wait_for(pid_t pid, Watch& watch, const WatchArguments& arguments, const Wat
 
 // Does work after the command has ended. A separate process does it, which the kernel kills first if memory is
 // still short. Otherwise the command's status could be lost. If `work` throws, prints `failure` and the reason.
+// Returns its pid.
 template <class Work>
-void do_apart(const char* failure, Work work) {
+pid_t begin_apart(const char* failure, Work work) {
   const pid_t pid = ::fork();
   if (pid == 0) {
     files::write_system("/proc/self/oom_score_adj", "1000");
@@ -126,6 +131,12 @@ void do_apart(const char* failure, Work work) {
     std::fflush(stderr);
     ::_exit(status);
   }
+  return pid;
+}
+
+template <class Work>
+void do_apart(const char* failure, Work work) {
+  const pid_t pid = begin_apart(failure, work);
   while (pid > 0 && ::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
 }
@@ -152,6 +163,23 @@ void pack(const std::vector<report::TraceName>& traces, const std::string& outpu
       throw std::runtime_error(error.what() + ("; the traces are in " + directory.string()));
     }
   });
+}
+
+// The shared file system may hang, so this waits kMostMoving at most.
+void move_to_shared(const JobPlace& place, std::uint64_t since) {
+  if (!has_traces_left(place, since)) return;
+  const pid_t pid = begin_apart("not copied", [&] { move_traces_left(place, since); });
+  const auto until = std::chrono::steady_clock::now() + kMostMoving;
+  while (pid > 0 && ::waitpid(pid, nullptr, WNOHANG) == 0) {
+    std::this_thread::sleep_for(kMovingLook);
+    if (std::chrono::steady_clock::now() < until) continue;
+    ::kill(pid, SIGKILL);
+    std::fprintf(stderr,
+                 "memtrace: run: not copied: %s does not answer; the next process of the job on this host "
+                 "copies the traces\n",
+                 report::printable(place.requested).c_str());
+    return;
+  }
 }
 
 void say_that_nothing_was_recorded(const std::string& program) {
@@ -219,9 +247,10 @@ int run_command(const RunArguments& arguments) {
                  report::printable(arguments.command.front()).c_str(), std::strerror(error));
   } else if (!is_on("MEMTRACE_QUIET") && interrupted == 0) {
     if (watch.somebody_was_killed() || WIFSIGNALED(status) || WEXITSTATUS(status) != 0) explain_kill(watch);
-    if (traces_since(place, began).empty()) say_that_nothing_was_recorded(arguments.command.front());
+    if (traces_and_copies_since(place, began).empty()) say_that_nothing_was_recorded(arguments.command.front());
   }
-  if (!never_began && !arguments.pack.empty()) pack(traces_since(place, began), arguments.pack);
+  if (!never_began && !arguments.pack.empty()) pack(traces_and_copies_since(place, began), arguments.pack);
+  move_to_shared(place, began);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

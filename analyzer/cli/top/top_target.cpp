@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "analyzer/files/reading.h"
+#include "analyzer/job/shared_place.h"
 #include "analyzer/job/trace_lookup.h"
 #include "analyzer/job/trace_name.h"
 #include "analyzer/job/usage_error.h"
@@ -61,6 +62,8 @@ std::vector<fs::path> folders_of(const std::string& pid) {
   const std::string environment = files::system_text((proc / "environ").string());
   std::error_code error;
   const fs::path directory = fs::read_symlink(proc / "cwd", error);
+  const std::vector<std::string> bases =
+      report::local_bases(variable_of(environment, "MEMTRACE_SPOOL"), variable_of(environment, "TMPDIR"));
   std::vector<fs::path> out;
   const std::string job = variable_of(environment, "MEMTRACE_JOB"); // "ID;PATTERN"
   const std::string pattern =
@@ -69,6 +72,10 @@ std::vector<fs::path> folders_of(const std::string& pid) {
     if (!asked.empty()) out.push_back(fixed_part(directory / asked));
   if (!directory.empty()) out.push_back(directory / kDefault);
   out.emplace_back(kDefault);
+  std::vector<fs::path> local;
+  for (const fs::path& folder : out)
+    for (const std::string& one : report::local_directories(folder.string(), bases)) local.emplace_back(one);
+  out.insert(out.begin(), local.begin(), local.end()); // newer than their copies on a shared file system
   return out;
 }
 

@@ -16,7 +16,8 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 BIND, REMOUNT, READ_ONLY, DETACH = 4096, 32, 1, 2
 NOBODY = 65534
 ROUND = 20_000  # blocks of programs/blocks.py
-SETTINGS = {"MEMTRACE_MIN_PEAK": "0", "MEMTRACE_SKIP": "", "MEMTRACE_STACKS": "none"}
+# Of the files of a job where they are asked for: test_shared_files.py is about the way of copies.
+SETTINGS = {"MEMTRACE_MIN_PEAK": "0", "MEMTRACE_SKIP": "", "MEMTRACE_STACKS": "none", "MEMTRACE_SHARED": "off"}
 
 
 class Rounds:

@@ -1,0 +1,87 @@
+// Purpose: takes what a job left on the local disk to its directory on a shared file system.
+#include "analyzer/cli/run/traces_left.h"
+
+#include <fmt/core.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+#include <thread>
+
+#include "analyzer/evidence/evidence.h"
+#include "analyzer/evidence/watched_ends.h"
+#include "analyzer/files/reading.h"
+#include "analyzer/files/trace_copy.h"
+#include "preload/format/shared_files.h"
+
+namespace memtrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// s: a process that is in another pid namespace, so that its pid tells nothing, writes to its trace twice a
+// second.
+constexpr double kQuiet = 2;
+constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
+
+std::string local_of(const report::TraceName& name) {
+  return fs::path(name.path).parent_path().string();
+}
+
+// Returns the directory for which `local` stands, or "".
+std::string shared_of(const std::string& local) {
+  const std::string below = fmt::format("/memtrace-{}{}/", ::geteuid(), format::kLocalFolder);
+  const std::size_t at = local.find(below);
+  return at == std::string::npos ? "" : local.substr(at + below.size() - 1);
+}
+
+// Waits at most kQuiet.
+bool has_ended(const report::TraceName& name) {
+  if (::kill(name.pid, 0) == 0 || errno != ESRCH) return false;
+  const double written = files::written_at(name.path);
+  while (evidence::unix_now() < written + kQuiet) {
+    std::this_thread::sleep_for(kBetweenLooks);
+    if (files::written_at(name.path) != written) return false;
+  }
+  return true;
+}
+
+[[noreturn]] void refuse(const std::string& to, const std::string& from) {
+  throw std::runtime_error(fmt::format("{}: {}; the traces stay in {}", to, std::strerror(errno), from));
+}
+
+// The files of the job itself.
+void move_others(const std::string& local, const fs::path& to) {
+  for (const std::string& name : files::names_in(local)) {
+    const std::string from = (fs::path(local) / name).string();
+    if (name == "job" || name.starts_with("job-")) files::copy_small_file(from, (to / name).string());
+    if (name.ends_with(evidence::kEndsSuffix)) files::move_small_file(from, (to / name).string());
+  }
+}
+
+} // namespace
+
+bool has_traces_left(const JobPlace& place, std::uint64_t since) {
+  return place.shared && !traces_since(place, since).empty();
+}
+
+void move_traces_left(const JobPlace& place, std::uint64_t since) {
+  std::string done; // the local directory of the trace before
+  for (const report::TraceName& name : traces_since(place, since)) {
+    const std::string local = local_of(name), shared = shared_of(local);
+    if (shared.empty() || !has_ended(name)) continue;
+    const fs::path to = fs::path(shared) / place.host;
+    std::error_code error;
+    fs::create_directories(to, error);
+    if (!files::move_trace((fs::path(local) / name.stem).string(), (to / name.stem).string()))
+      refuse(to.string(), local);
+    if (local != done) move_others(local, to);
+    done = local;
+  }
+}
+
+} // namespace memtrace::cli

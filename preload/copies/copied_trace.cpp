@@ -1,0 +1,179 @@
+// Purpose: copies the files of one trace from a local directory to the job's directory on a shared file system.
+// Runs: on memtrace's own thread.
+#include "preload/copies/copied_trace.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "preload/format/shared_files.h"
+#include "preload/os/files.h"
+#include "preload/os/mappings.h"
+#include "preload/os/paths.h"
+
+namespace memtrace::record {
+namespace {
+
+constexpr std::size_t kPiece = 256 * 1024; // bytes between two questions whether the thread has to end
+
+constinit char* buffer = nullptr; // kPiece bytes
+constinit Path named{};
+constinit Path joined{};
+constinit format::RestHeader rest{};
+
+bool has_buffer() {
+  if (buffer == nullptr) buffer = static_cast<char*>(os::map_private(kPiece));
+  return buffer != nullptr;
+}
+
+// True if the page has no byte but 0. A copy leaves it out: a ring file has many.
+bool is_empty(const char* page, std::size_t bytes) {
+  return page[0] == 0 && std::memcmp(page, page + 1, bytes - 1) == 0;
+}
+
+long write_at_shared(long fd, std::uint64_t offset, const char* data, std::size_t bytes) {
+  while (bytes != 0) {
+    const OnShared timed;
+    const long put = os::write_at(fd, offset, data, bytes);
+    if (put <= 0) return put < 0 ? put : -EIO;
+    offset += static_cast<std::uint64_t>(put);
+    data += put;
+    bytes -= static_cast<std::size_t>(put);
+  }
+  return 0;
+}
+
+long write_sparse(long fd, std::uint64_t offset, std::size_t bytes) {
+  long result = 0;
+  for (std::size_t at = 0; at < bytes && result == 0;) {
+    std::size_t end = at; // of the pages that have content
+    while (end < bytes) {
+      const std::size_t page = bytes - end < format::kPage ? bytes - end : format::kPage;
+      if (is_empty(buffer + end, page)) break;
+      end += page;
+    }
+    if (end != at) result = write_at_shared(fd, offset + at, buffer + at, end - at);
+    at = end + format::kPage;
+  }
+  return result;
+}
+
+// Copies from `from` until its end. The bytes at `*done` of it go to `*done + shift`.
+long copy_bytes(long from, long to, std::uint64_t* done, std::uint64_t shift, bool sparse, GoOn go_on) {
+  for (;;) {
+    if (!go_on()) return kStopped;
+    const long got = os::read_at(from, *done, buffer, kPiece);
+    if (got <= 0) return got;
+    const auto bytes = static_cast<std::size_t>(got);
+    const long result =
+        sparse ? write_sparse(to, *done + shift, bytes) : write_at_shared(to, *done + shift, buffer, bytes);
+    if (result != 0) return result;
+    *done += bytes;
+  }
+}
+
+long open_shared(const char* path, bool may_make) {
+  const OnShared timed;
+  long fd = os::open_own(path, os::For::changing);
+  if (fd == -ENOENT && may_make) fd = os::create(path);
+  return fd;
+}
+
+// Network file systems write when a file is closed, and tell then whether that worked.
+long close_shared(long fd, long result) {
+  const OnShared timed;
+  const long closed = os::close(fd);
+  return result == 0 && closed < 0 ? closed : result;
+}
+
+// Copies one file into STEM.rest. `*end` is the offset behind the parts so far.
+long copy_part(const char* local, const char* suffix, long to, std::uint64_t* end, GoOn go_on) {
+  const long from = os::open_own(with_suffix(local, suffix), os::For::reading);
+  if (from < 0) return from == -ENOENT ? 0 : from;
+  std::uint64_t done = 0;
+  const long result = copy_bytes(from, to, &done, *end, true, go_on);
+  os::close(from);
+  if (result != 0) return result;
+  format::RestPart& part = rest.part[rest.parts++];
+  for (std::size_t i = 0; i + 1 < sizeof part.suffix && suffix[i] != '\0'; ++i) part.suffix[i] = suffix[i];
+  part.offset = *end;
+  part.bytes = done;
+  *end += (done + format::kPage - 1) / format::kPage * format::kPage;
+  return 0;
+}
+
+bool has_rest(const char* local) {
+  for (const char* suffix : format::kOtherSuffixes)
+    if (os::size_of(with_suffix(local, suffix)) > 0) return true;
+  return false;
+}
+
+// The file of the header replaces the ring file, which a process may still have mapped.
+void shorten_rings(const char* local) {
+  const long from = has_buffer() ? os::open_own(with_suffix(local, ".rings"), os::For::reading) : -1;
+  if (from < 0) return;
+  const long bytes = os::read_all(from, buffer, format::kPage);
+  os::close(from);
+  joined.clear();
+  joined.add(with_suffix(local, ".rings-new"));
+  const long to = bytes > 0 ? os::create(joined.text()) : -1;
+  if (to < 0) return;
+  os::write_all(to, buffer, static_cast<std::size_t>(bytes));
+  os::close(to);
+  os::rename(joined.text(), with_suffix(local, ".rings"));
+}
+
+} // namespace
+
+const char* with_suffix(const char* stem, const char* suffix) {
+  named.clear();
+  return named.add(stem).add(suffix).text();
+}
+
+long copy_appended(const char* from, const char* to, std::uint64_t* done, GoOn go_on) {
+  const long size = os::size_of(from);
+  if (size < 0) return size;
+  if (static_cast<std::uint64_t>(size) <= *done) return 0;
+  if (!has_buffer()) return -ENOMEM;
+  const long source = os::open_own(from, os::For::reading);
+  if (source < 0) return source;
+  const long target = open_shared(to, *done == 0);
+  long result = target;
+  if (target >= 0) result = close_shared(target, copy_bytes(source, target, done, 0, false, go_on));
+  os::close(source);
+  return result;
+}
+
+long copy_rest(const char* local, const char* shared, GoOn go_on) {
+  if (!has_rest(local)) return 0;
+  if (!has_buffer()) return -ENOMEM;
+  const long to = open_shared(with_suffix(shared, format::kRestSuffix), true);
+  if (to < 0) return to;
+  rest = {};
+  std::uint64_t end = format::kPage;
+  long result = 0;
+  for (const char* suffix : format::kOtherSuffixes)
+    if (result == 0) result = copy_part(local, suffix, to, &end, go_on);
+  std::memcpy(rest.magic, format::kRestMagic, sizeof rest.magic);
+  if (result == 0) result = write_at_shared(to, 0, reinterpret_cast<const char*>(&rest), sizeof rest);
+  return close_shared(to, result);
+}
+
+void remove_copied(const char* local) {
+  std::uint64_t bytes = 0;
+  const auto add = [&](const char* suffix) {
+    const long size = os::size_of(with_suffix(local, suffix));
+    if (size > 0) bytes += static_cast<std::uint64_t>(size);
+  };
+  add(".memtrace");
+  for (const char* suffix : format::kOtherSuffixes) add(suffix);
+  if (const long fd = os::create(with_suffix(local, format::kCopiedSuffix)); fd >= 0) {
+    os::cut(fd, bytes);
+    os::close(fd);
+  }
+  shorten_rings(local);
+  for (const char* suffix : format::kOtherSuffixes)
+    if (std::strcmp(suffix, ".rings") != 0) os::unlink(with_suffix(local, suffix));
+  os::unlink(with_suffix(local, ".memtrace")); // the last: without it, nothing is left to copy
+}
+
+} // namespace memtrace::record

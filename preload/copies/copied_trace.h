@@ -1,0 +1,27 @@
+// Purpose: copies the files of one trace from a local directory to the job's directory on a shared file system.
+// Runs: on memtrace's own thread.
+#pragma once
+
+#include "preload/bounded/fixed_string.h"
+#include "preload/copies/copy_state.h"
+
+namespace memtrace::record {
+
+// 0: all of it was copied. kStopped: a part was, because the thread has to end. Else a negative errno.
+inline constexpr long kStopped = 1;
+
+// Appends to `to` the bytes of `from` from `*done` on, and raises `*done`. The file at `to` begins with the
+// same bytes, so a repeated copy of a part changes nothing. Makes the file if `*done` is 0.
+long copy_appended(const char* from, const char* to, std::uint64_t* done, GoOn go_on);
+
+// Writes the other files of the trace, if there are any, to `shared`.rest. `local` and `shared` are stems.
+long copy_rest(const char* local, const char* shared, GoOn go_on);
+
+// Removes the local files, which are copied. STEM.copied keeps their size for the job's bound, and the header
+// of a ring file stays, from which the next attempt reads how this one ended.
+void remove_copied(const char* local);
+
+// Returns `stem` with a suffix. The text is valid until the next call.
+const char* with_suffix(const char* stem, const char* suffix);
+
+} // namespace memtrace::record

@@ -1,0 +1,273 @@
+"""Purpose: tests what a job has on a shared file system: few files, seldom written, and all of it after a kill."""
+import ctypes
+import glob
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+import harness
+import rawtrace
+import shared_files
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+DETACH = 2
+PAGE = 4096
+
+
+class Case(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.temporary = os.path.join(self.scratch, "temporary")
+        os.mkdir(self.temporary)
+        self.host = os.path.join(self.out, os.uname().nodename)
+
+    def settings(self, **more):
+        return {**harness.RECORD_ALL, "TMPDIR": self.temporary, "MEMTRACE_SHARED": "3600", **more}
+
+    def local_files(self, suffix):
+        return glob.glob(os.path.join(self.temporary, f"memtrace-{os.geteuid()}", "shared", "**", "*" + suffix),
+                         recursive=True)
+
+    def victim(self, *options):
+        page = os.path.join(self.scratch, "page")
+        with open(page, "wb") as file:
+            file.write(bytes(PAGE))
+        return [harness.victim("counting_victim"), page, "--size", "8192", *options]
+
+    def counted(self):
+        with open(os.path.join(self.scratch, "page"), "rb") as file:
+            return struct.unpack("<Q", file.read(8))[0]
+
+    def births(self, path, size=8192):
+        """Returns the number of heap blocks of this size in a trace, from the tests' own reader."""
+        records, gaps = rawtrace.read(path)
+        self.assertEqual(gaps, 0, "sequence numbers are missing")
+        heap = rawtrace.KINDS.index("heap")
+        return sum(record.type == "birth" and record.kind == heap and record.words[2] == size for record in records)
+
+    def copies(self):
+        return sorted(glob.glob(os.path.join(self.host, "*.memtrace")))
+
+    def only_process_elsewhere(self):
+        """Returns the process as another host reports it, which has no local files."""
+        moved = os.path.join(self.scratch, "elsewhere")
+        shutil.copytree(self.out, moved)
+        return self.only_process(self.report(path=moved))
+
+    def kill_at(self, command, settings, delay):
+        """Runs the command, kills the victim `delay` seconds after its first block. Returns when the command has
+        ended."""
+        with subprocess.Popen(command, env=self.environment(**settings), cwd=self.scratch) as process:
+            self.addCleanup(process.kill)
+            until = time.monotonic() + 60
+            while self.counted() == 0:
+                self.assertLess(time.monotonic(), until)
+                time.sleep(0.001)
+            time.sleep(delay)
+            os.kill(self.pid_of_victim(process), signal.SIGKILL)
+        return process.returncode
+
+    def pid_of_victim(self, process):
+        children = subprocess.run(["pgrep", "-P", str(process.pid), "counting_victim"[:15]], capture_output=True,
+                                  check=False).stdout.split()
+        return int(children[0]) if children else process.pid
+
+    def assert_whole(self):
+        """Checks the copy against the victim's own count, without any local file."""
+        self.assertEqual(len(self.copies()), 1)
+        shared_files.unpack(self.host)
+        self.assertIn(self.births(self.copies()[0]) - self.counted(), (0, 1))
+
+
+class End(Case):
+    def test_an_orderly_end(self):
+        subprocess.run(self.victim("--count", "5000", "--pattern", "free"), env=self.environment(**self.settings()),
+                       check=True, timeout=60)
+        self.assertEqual(max(shared_files.files_of_processes(self.out).values()), 1)
+        process = self.only_process_elsewhere()
+        self.assert_nothing_lost(process)
+        self.assertEqual(process["end"]["how"], "exit")
+        self.assertEqual(self.births(self.copies()[0]), 5000)
+        self.assertEqual(self.local_files(".memtrace") + self.local_files(".rings"), [])
+
+    def test_windows_arrive_too(self):
+        subprocess.run(self.victim("--count", "400000", "--pattern", "free"),
+                       env=self.environment(**self.settings(MEMTRACE_MAX_TRACE="2M")), check=True, timeout=120)
+        self.assertEqual(max(shared_files.files_of_processes(self.out).values()), 2)
+        process = self.only_process_elsewhere()
+        self.assert_nothing_lost(process)
+        shared_files.unpack(self.host)
+        self.assertTrue(glob.glob(os.path.join(self.host, "*.window-*")))
+        self.assertTrue(glob.glob(os.path.join(self.host, "*.coarse")))
+
+
+class Killed(Case):
+    def test_memtrace_run_copies_what_a_kill_left(self):
+        chance = harness.chance(91)
+        for i in range(5 if harness.ALL else 2):
+            with self.subTest(round=i):
+                self.setUp()
+                command = [harness.COMMAND, "run", "--", *self.victim("--pause", "1")]
+                self.assertEqual(self.kill_at(command, self.settings(), chance.uniform(0, 0.3)), 137)
+                self.assertLessEqual(max(shared_files.files_of_processes(self.out).values()), 2)
+                process = self.only_process_elsewhere()
+                self.assert_nothing_lost(process)
+                self.assertEqual(process["end"]["code"], signal.SIGKILL, "as `memtrace run` saw it")
+                self.assert_whole()
+                self.assertEqual(self.local_files(".memtrace"), [])
+
+    def test_the_next_process_copies_what_a_kill_left(self):
+        self.kill_at(self.victim("--pause", "1"), self.settings(), 0.2)
+        counted = self.counted()
+        left = self.local_files(".memtrace")
+        self.assertEqual(len(left), 1)
+        # Before, this host reads the local files.
+        process = self.only_process(self.report(path=self.out))
+        self.assert_nothing_lost(process)
+        # As after 10 s without a word of the process, which could be in another pid namespace.
+        for path in left:
+            os.utime(path, (time.time() - 60, time.time() - 60))
+        subprocess.run(self.victim("--count", "10", "--pattern", "free"), env=self.environment(**self.settings()),
+                       check=True, timeout=60)
+        self.assertEqual(self.local_files(".memtrace"), [])
+        self.assertEqual(max(shared_files.files_of_processes(self.out).values()), 2)
+        shared_files.unpack(self.host)
+        first = os.path.join(self.host, os.path.basename(left[0]))
+        self.assertIn(self.births(first) - counted, (0, 1))
+
+    def test_the_line_about_the_attempt_before(self):
+        self.kill_at(self.victim("--pause", "1"), self.settings(), 0.2)
+        subprocess.run(self.victim("--count", "10"), env=self.environment(**self.settings()), check=True, timeout=60)
+        with open(self.local_files("job-2")[0], encoding="utf-8") as file:
+            self.assertIn("attempt=2", file.read())
+        for number in ("1", "2"):
+            done = subprocess.run([harness.COMMAND, "postmortem", "--attempt", number, self.out], check=False,
+                                  env=harness.bare_environment(TMPDIR=self.temporary), capture_output=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def report(self, *options, path=None):
+        os.environ["TMPDIR"] = self.temporary
+        self.addCleanup(os.environ.pop, "TMPDIR", None)
+        return super().report(*options, path=path)
+
+
+class NearLimit(Case):
+    def test_a_copy_at_once(self):
+        with subprocess.Popen(["python3", harness.program("near_limit.py")], env=self.environment(**self.settings()),
+                              cwd=self.scratch, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            self.assertEqual(process.stdout.readline(), b"ready\n")
+            until = time.monotonic() + 60
+            while not self.copies():
+                self.assertLess(time.monotonic(), until)
+                time.sleep(0.01)
+            before = os.path.getsize(self.copies()[0])
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+            self.assertEqual(process.stdout.readline(), b"near\n")
+            # The next regular copy is due in an hour.
+            while self.large_births() == 0:
+                self.assertLess(time.monotonic(), until)
+                time.sleep(0.05)
+            self.assertGreater(os.path.getsize(self.copies()[0]), before)
+            process.kill()
+
+    def large_births(self):
+        return sum(record.type == "birth" and 3_333_000 < record.words[2] < 3_400_000
+                   for record in rawtrace.segments(self.copies()[0]))
+
+
+class Calls(Case):
+    def count(self, processes, seconds, **settings):
+        """Returns the calls on the job's directory and the processes that left a trace."""
+        log = os.path.join(self.scratch, "calls")
+        environment = self.environment(**{**self.settings(), "MEMTRACE_MIN_PEAK": "32M", **settings})
+        shared_files.count_calls(["python3", harness.program("many_processes.py"), str(processes), str(seconds)],
+                                 environment, log, cwd=self.scratch, timeout=500)
+        calls = shared_files.calls_on(log, os.path.realpath(self.out))
+        print({name: calls[name] for name in sorted(calls)}, flush=True)
+        files = shared_files.files_of_processes(self.out)
+        self.assertGreaterEqual(len(files), processes)
+        return calls, files
+
+    def assert_few(self, calls, files, copies):
+        self.assertLessEqual(max(files.values()), 2)
+        metadata = sum(count for name, count in calls.items() if name in shared_files.METADATA)
+        # Each process: a directory, then an open for each copy, and one more for a new file. The first one makes the
+        # directories and the job's file.
+        self.assertLessEqual(metadata, len(files) * (2 + copies) + 40, calls)
+        self.assertLessEqual(calls["pwrite64"], len(files) * copies + 1)
+        self.assertEqual(calls["writev"] + calls["write"], 0)
+
+    def test_eight_processes(self):
+        calls, files = self.count(8, 2)
+        self.assert_few(calls, files, copies=2)
+
+    @harness.only_in_long
+    def test_sixty_four_processes(self):
+        calls, files = self.count(64, 30, MEMTRACE_SHARED="30")
+        self.assert_few(calls, files, copies=3)
+
+
+class Fuse(Case):
+    """The file system decides: FUSE counts as shared. No setting asks for it."""
+
+    def fuse(self, *options):
+        path = os.path.join(self.scratch, "fuse")
+        os.mkdir(path)
+        server = subprocess.Popen(["python3", harness.program("fuse.py"), path, *options], stderr=subprocess.PIPE)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.stderr.close)
+        self.addCleanup(server.kill)
+        self.addCleanup(LIBC.umount2, path.encode(), DETACH)
+        while not os.path.ismount(path):
+            if server.poll() is not None:
+                self.skipTest(f"no FUSE here: {server.stderr.read().decode()}")
+            time.sleep(0.01)
+        self.out = os.path.join(path, "out")
+        self.host = os.path.join(self.out, os.uname().nodename)
+        return server
+
+    def settings(self, **more):
+        return {**super().settings(**more), "MEMTRACE_SHARED": ""}
+
+    def test_a_shared_file_system(self):
+        self.fuse()
+        subprocess.run(self.victim("--count", "5000", "--pattern", "free"), env=self.environment(**self.settings()),
+                       check=True, timeout=60)
+        process = self.only_process_elsewhere()
+        self.assert_nothing_lost(process)
+        self.assertEqual(self.births(self.copies()[0]), 5000)
+
+    def test_a_server_that_does_not_answer(self):
+        """The program runs on. It cannot end before the kernel gives up the call of the background thread."""
+        server = self.fuse("--delay", "3600")
+        with subprocess.Popen(self.victim("--count", "200000", "--pattern", "free"),
+                              env=self.environment(**self.settings())) as process:
+            self.addCleanup(process.kill)
+            self.addCleanup(server.kill)
+            until = time.monotonic() + 60
+            while self.counted() < 200000:
+                self.assertLess(time.monotonic(), until)
+                time.sleep(0.01)
+            server.kill()
+            self.assertEqual(process.wait(60), 0)
+        local = self.local_files(".memtrace")
+        self.assertEqual(len(local), 1)
+        process = self.only_process(self.report(path=os.path.dirname(local[0])))
+        self.assert_nothing_lost(process)
+        self.assertEqual(self.births(local[0]), 200000)
+
+    def test_a_job_that_is_told_to_write_there(self):
+        self.fuse()
+        subprocess.run(self.victim("--count", "100"), check=True, timeout=60,
+                       env=self.environment(**{**self.settings(), "MEMTRACE_SHARED": "off"}))
+        self.assertEqual(len(self.trace_files()), 1)
+        self.assertEqual(self.local_files(".memtrace") + self.local_files(".copied"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

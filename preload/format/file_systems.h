@@ -34,6 +34,13 @@ constexpr bool is_network(std::uint32_t type) {
   return false;
 }
 
+// True if a file system of this type is in memory.
+constexpr bool is_memory(std::uint32_t type) {
+  return type == 0x01021994     // tmpfs
+         || type == 0x858458F6  // ramfs
+         || type == 0x958458F6; // hugetlbfs
+}
+
 // A line of /proc/self/mountinfo, as far as the parts are needed.
 struct Mount {
   std::string_view root, point, type;

@@ -11,17 +11,10 @@
 namespace memtrace::record {
 
 Medium medium_of(const char* directory) {
-  static constexpr std::uint32_t memory[] = {
-      0x01021994, // tmpfs
-      0x858458F6, // ramfs
-      0x958458F6, // hugetlbfs
-  };
   const long type = os::file_system_at(directory);
   if (type < 0 && type > -4096) return Medium::network;
   if (format::is_network(static_cast<std::uint32_t>(type))) return Medium::network;
-  for (const std::uint32_t magic : memory)
-    if (static_cast<std::uint32_t>(type) == magic) return Medium::memory;
-  return Medium::disk;
+  return format::is_memory(static_cast<std::uint32_t>(type)) ? Medium::memory : Medium::disk;
 }
 
 long try_room(long fd, std::uint64_t bytes) {

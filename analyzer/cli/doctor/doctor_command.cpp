@@ -18,6 +18,7 @@
 #include "analyzer/cli/doctor/device_check.h"
 #include "analyzer/cli/doctor/launchers_check.h"
 #include "analyzer/cli/doctor/scratch_folder.h"
+#include "analyzer/cli/doctor/shared_check.h"
 #include "analyzer/cli/doctor/spool_check.h"
 #include "analyzer/cli/doctor/surroundings.h"
 #include "analyzer/cli/doctor/traced_run.h"
@@ -133,6 +134,7 @@ void append(std::vector<Check>& checks, std::vector<Check> more) {
 std::vector<Check> all_checks() {
   const std::string library = installed_library("libmemtrace.so");
   std::vector<Check> out{check_tracing(library), check_traces(library), check_spool(library)};
+  if (auto shared = check_shared()) out.push_back(*std::move(shared));
   check_pythons(library, out);
   append(out, check_workers(library));
   append(out, check_conda(library));

@@ -33,6 +33,7 @@ void set_variables(const std::string& library, const fs::path& out, const std::v
   ::setenv("LD_PRELOAD", library.c_str(), 1);
   ::setenv("MEMTRACE_OUT", out.c_str(), 1);
   ::setenv("MEMTRACE_MIN_PEAK", "0", 1);
+  ::setenv("MEMTRACE_SHARED", "off", 1); // the trace is read where it is asked for
   ::setenv("MEMTRACE_SKIP", "", 1);
 }
 

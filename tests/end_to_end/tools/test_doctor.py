@@ -93,6 +93,34 @@ class Doctor(harness.Case):
         self.assertFalse(check["works"], check)
         self.assertIn(f"rings go to {here}, for none can be in MEMTRACE_SPOOL=/proc/no/such/place", check["text"])
 
+    def shared(self, base, **environment):
+        here = os.path.join(self.scratch, "here")
+        os.makedirs(here, exist_ok=True)
+        checks = self.checks(MEMTRACE_OUT=os.path.join(here, "job-%p"), MEMTRACE_SPOOL=base, **environment)
+        return here, checks.get("shared")
+
+    def test_not_on_a_shared_file_system(self):
+        self.assertIsNone(self.shared(self.scratch, MEMTRACE_SHARED="off")[1])
+
+    def test_a_shared_file_system(self):
+        _, check = self.shared(self.scratch, MEMTRACE_SHARED="on")
+        kind = subprocess.run(["stat", "-f", "-c", "%T", self.scratch], capture_output=True, text=True, check=True).stdout
+        if kind.strip() not in ("ext2/ext3", "xfs", "btrfs"):
+            self.skipTest(f"{self.scratch} is on {kind}")
+        self.assertTrue(check["works"], check)
+        self.assertIn(f"each process records to {self.scratch} (", check["text"])
+        self.assertIn("copies to it every 30 s, at once near a limit, and at its end", check["text"])
+        self.assertNotIn("goes with the job", check["text"])
+
+    def test_a_local_disk_that_goes_with_the_job(self):
+        if not os.access("/dev/shm", os.W_OK):
+            self.skipTest("/dev/shm cannot be written")
+        _, check = self.shared("/dev/shm", MEMTRACE_SHARED="on")
+        self.assertFalse(check["works"], check)
+        self.assertIn("copies to it every 2 s", check["text"])
+        self.assertIn("/dev/shm goes with the job: if the job is killed, what was recorded since the last copy is lost "
+                      "with it, and the windows of a long run", check["text"])
+
     def test_taken(self):
         check = self.checks(CUDA_INJECTION64_PATH="/opt/other/tool.so")["CUDA_INJECTION64_PATH"]
         self.assertFalse(check["works"])

@@ -112,6 +112,12 @@ std::vector<std::string> local_directories(const std::string& directory) {
   return local_directories(directory, local_bases(variable("MEMTRACE_SPOOL"), variable("TMPDIR")));
 }
 
+std::string shared_directory_of(const std::string& local) {
+  const std::string below = fmt::format("/memtrace-{}{}/", ::geteuid(), format::kLocalFolder);
+  const std::size_t at = local.find(below);
+  return at == std::string::npos ? "" : local.substr(at + below.size() - 1);
+}
+
 std::vector<std::string> traces_of(const std::string& directory) {
   std::map<std::string, std::string> found; // by file name
   add_traces(directory, false, found);

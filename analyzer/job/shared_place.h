@@ -19,6 +19,9 @@ std::vector<std::string> local_bases(const std::string& spool, const std::string
 std::vector<std::string> local_directories(const std::string& directory);
 std::vector<std::string> local_directories(const std::string& directory, const std::vector<std::string>& bases);
 
+// Returns the job's directory for which a local one of this user stands, or "".
+std::string shared_directory_of(const std::string& local);
+
 // Returns the traces of the directory: those in it, the copies in DIRECTORY/HOST, and those on local disks of
 // this host, which stand for their copies.
 std::vector<std::string> traces_of(const std::string& directory);

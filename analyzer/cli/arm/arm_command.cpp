@@ -72,7 +72,8 @@ std::string name_of(const format::ArmedFile& file) {
 std::string answer(const ArmedProcess& process, const ArmArguments& arguments, bool called, bool before) {
   const auto now = armed_process(process.path);
   if (!now) return "has ended";
-  const std::string trace = fs::path(process.path).parent_path() / report::printable(now->file.trace);
+  const std::string local = fs::path(process.path).parent_path(), shared = report::shared_directory_of(local);
+  const std::string trace = fs::path(shared.empty() ? local : shared) / report::printable(now->file.trace);
   switch (static_cast<ArmedState>(now->file.state)) {
     case ArmedState::recording:
       return fmt::format("{} {}", before ? "records already, to" : "records to", trace);

@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -16,7 +15,7 @@
 #include "analyzer/evidence/watched_ends.h"
 #include "analyzer/files/reading.h"
 #include "analyzer/files/trace_copy.h"
-#include "preload/format/shared_files.h"
+#include "analyzer/job/shared_place.h"
 
 namespace memtrace::cli {
 namespace {
@@ -30,13 +29,6 @@ constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
 
 std::string local_of(const report::TraceName& name) {
   return fs::path(name.path).parent_path().string();
-}
-
-// Returns the directory for which `local` stands, or "".
-std::string shared_of(const std::string& local) {
-  const std::string below = fmt::format("/memtrace-{}{}/", ::geteuid(), format::kLocalFolder);
-  const std::size_t at = local.find(below);
-  return at == std::string::npos ? "" : local.substr(at + below.size() - 1);
 }
 
 // Waits at most kQuiet.
@@ -72,7 +64,7 @@ bool has_traces_left(const JobPlace& place, std::uint64_t since) {
 void move_traces_left(const JobPlace& place, std::uint64_t since) {
   std::string done; // the local directory of the trace before
   for (const report::TraceName& name : traces_since(place, since)) {
-    const std::string local = local_of(name), shared = shared_of(local);
+    const std::string local = local_of(name), shared = report::shared_directory_of(local);
     if (shared.empty() || !has_ended(name)) continue;
     const fs::path to = fs::path(shared) / place.host;
     std::error_code error;

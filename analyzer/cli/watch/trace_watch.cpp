@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "analyzer/files/read_budget.h"
+#include "analyzer/job/shared_place.h"
 #include "analyzer/watch/process_tree.h"
 #include "analyzer/watch/step_growth.h"
 #include "analyzer/wording/utf8.h"
@@ -61,6 +62,8 @@ class FollowedTraces {
     TraceView view;
     view.pid = trace.name().pid;
     view.directory = std::filesystem::path(trace.name().path).parent_path().string();
+    if (const std::string shared = report::shared_directory_of(view.directory); !shared.empty())
+      view.directory = shared; // a report of it reads the local files
     view.phase = trace.phase();
     view.step = trace.step();
     view.rank = trace.rank();

@@ -1,11 +1,13 @@
 """Purpose: tests what a job has on a shared file system: few files, seldom written, and all of it after a kill."""
 import ctypes
 import glob
+import json
 import os
 import shutil
 import signal
 import struct
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -178,6 +180,64 @@ class NearLimit(Case):
     def large_births(self):
         return sum(record.type == "birth" and 3_333_000 < record.words[2] < 3_400_000
                    for record in rawtrace.segments(self.copies()[0]))
+
+
+class Running(Case):
+    def start(self, **settings):
+        process = subprocess.Popen(self.victim("--pause", "100000", "--pattern", "free"),
+                                   env=self.environment(**self.settings(**settings)))
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def wait_for(self, what, seconds=60):
+        until = time.monotonic() + seconds
+        while not what():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
+
+    def command(self, *words):
+        done = subprocess.run([harness.COMMAND, *words], env=harness.bare_environment(TMPDIR=self.temporary),
+                              capture_output=True, check=False, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_a_copy_each_two_seconds_if_the_disk_goes_with_the_job(self):
+        if not os.access("/dev/shm", os.W_OK):
+            self.skipTest("/dev/shm cannot be written")
+        memory = tempfile.mkdtemp(prefix="memtrace-test-", dir="/dev/shm")
+        self.addCleanup(shutil.rmtree, memory)
+        self.start(MEMTRACE_SPOOL=memory, MEMTRACE_SHARED="on")
+        self.wait_for(self.copies)
+        for _ in range(2):
+            size = os.path.getsize(self.copies()[0])
+            # Elsewhere the second copy comes after 30 s.
+            self.wait_for(lambda before=size: os.path.getsize(self.copies()[0]) > before, 20)
+
+    def test_commands_on_this_host_read_the_local_files(self):
+        process = self.start()
+        self.wait_for(self.copies)
+        before = os.path.getsize(self.copies()[0])
+        count = self.counted() + 1000
+        self.wait_for(lambda: self.counted() >= count)
+        # One pass later, the local trace has these blocks. The copy is an hour from its next part.
+        self.wait_for(lambda: self.births_in(self.report_here()) >= count)
+        self.assertEqual(os.path.getsize(self.copies()[0]), before)
+        self.assertIn(f"pid {process.pid}", self.command("top", "--once", str(process.pid)))
+        self.assertIn(f"pid {process.pid}", self.command("top", "--once", self.out))
+
+    def report_here(self):
+        return json.loads(self.command("report", "--format", "json", "--all", self.out))["processes"][0]
+
+    def births_in(self, process):
+        return sum(row["allocations"] for row in process["phases"] if row["memory"] == "host" and row["step"] != "steady")
+
+    def test_arm(self):
+        process = self.start(MEMTRACE="armed")
+        armed = os.path.join(self.temporary, f"memtrace-{os.geteuid()}", "shared")
+        self.wait_for(lambda: glob.glob(armed + "/**/*.armed", recursive=True))
+        self.assertIn(f"pid {process.pid} records to {self.out}/", self.command("arm", "--job", self.out))
+        self.wait_for(self.copies)
 
 
 class Calls(Case):

@@ -1,10 +1,12 @@
 // Purpose: limits the memory and the work that a command may spend on the files that it reads.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 #include <string>
+#include <vector>
 
 namespace memtrace::files {
 
@@ -19,7 +21,7 @@ class OverBudget : public std::bad_alloc {
 // use means a trace made to harm, or a selection of steps that does not fit into any machine.
 class Budget {
  public:
-  static constexpr std::uint64_t kBytes = std::uint64_t{1} << 30;
+  static constexpr std::int64_t kBytes = std::int64_t{1} << 30;
   static constexpr std::uint64_t kBytesPerByte = 4; // bytes of memory per byte of the files
   // For work that is a product: blocks times the instants at which they are examined, records times passes.
   // About a minute.
@@ -28,72 +30,84 @@ class Budget {
 
   static Budget& of_command();
 
+  // What one thread holds, and what it looked at. A second thread that decodes for another one has a count of
+  // its own, and that thread adds the state that belongs to the batch that it got. So a refusal does not depend
+  // on which thread was faster.
+  struct ThreadCount {
+    std::int64_t held = 0;   // below 0 if it gave back what another thread took
+    std::int64_t beside = 0; // held by a second thread
+    std::int64_t most = 0;
+    std::uint64_t looks = 0;
+    std::uint64_t most_looks = 0;
+  };
+
+  // One of several traces that are read at the same time. Its budget is what was left before the first of them,
+  // so a refusal depends neither on the number of threads nor on the other traces.
+  struct TraceBudget {
+    struct ReadFile {
+      std::uint64_t device, inode, bytes;
+    };
+    ThreadCount count;
+    std::string path;
+    std::vector<ReadFile> files;
+  };
+
   // Counts a file that is read. Each file counts once, with the bytes it has on the disk, because a hole costs
   // its author nothing.
   void reads(const std::string& path, std::uint64_t device, std::uint64_t inode, std::uint64_t bytes);
   // Sets the trace that refusal() names.
   void about(const std::string& path);
-  std::string path() const { return path_; }
+  std::string path() const { return part_ != nullptr ? part_->path : path_; }
   void lift() { lifted_ = true; }
   bool is_lifted() const { return lifted_; }
 
   void looks(std::uint64_t number) {
-    looks_ += number;
-    if (looks_ > most_looks_) refuse(true);
+    ThreadCount& count = present();
+    count.looks += number;
+    if (count.looks > count.most_looks) refuse();
   }
   void took(std::size_t bytes) {
-    if (second_ != nullptr) {
-      second_->held += static_cast<std::int64_t>(bytes);
-      if (second_->held > second_->most) refuse_second();
-      return;
-    }
-    held_ += bytes;
-    if (held_ + beside_ > most_held_) refuse(false);
+    ThreadCount& count = present();
+    count.held += static_cast<std::int64_t>(bytes);
+    if (count.held + count.beside > count.most) refuse();
   }
-  void gave(std::size_t bytes) {
-    if (second_ != nullptr) {
-      second_->held -= static_cast<std::int64_t>(bytes);
-      return;
-    }
-    held_ -= bytes;
+  void gave(std::size_t bytes) { present().held -= static_cast<std::int64_t>(bytes); }
+
+  // Returns the count for a second thread that begins now.
+  ThreadCount second() const;
+  // Makes the calling thread count in `count` from now on.
+  static void count_in(ThreadCount& count) { count_ = &count; }
+  // Sets what the second thread held when it made the present batch.
+  void beside(std::int64_t bytes) { present().beside = bytes; }
+  // Adds the count of a second thread that has ended.
+  void joined(const ThreadCount& second) {
+    present().beside = 0;
+    present().held += second.held;
   }
 
-  // What a second thread holds. It has a count of its own, and the command's thread adds the state that belongs
-  // to the batch that it got. So a refusal does not depend on which thread was faster.
-  struct Second {
-    std::int64_t held = 0; // below 0 if it gave back what the other thread took
-    std::int64_t most = 0;
-  };
-  // Returns the count for a thread that begins now.
-  Second second() const { return {0, most_held_ > held_ ? static_cast<std::int64_t>(most_held_ - held_) : 0}; }
-  // Makes the calling thread count in `second` from now on.
-  static void count_in(Second& second) { second_ = &second; }
-  // Sets what the second thread held when it made the present batch.
-  void beside(std::int64_t bytes) { beside_ = static_cast<std::uint64_t>(bytes); }
-  // Adds the count of a second thread that has ended.
-  void joined(const Second& second) {
-    beside_ = 0;
-    held_ += static_cast<std::uint64_t>(second.held);
+  // Makes the calling thread count in `part` from now on; null: as before.
+  static void count_in(TraceBudget* part) {
+    part_ = part;
+    count_ = part != nullptr ? &part->count : nullptr;
   }
+  // Adds a part that is over. Throws OverBudget if all together exceed the budget.
+  void joined(const TraceBudget& part);
 
   // Returns one line: the trace, the reason, the remedy.
   std::string refusal() const;
 
-  std::uint64_t held() const { return held_; }
-  std::uint64_t looked() const { return looks_; }
+  std::uint64_t held() const { return static_cast<std::uint64_t>(std::max<std::int64_t>(all_.held, 0)); }
+  std::uint64_t looked() const { return all_.looks; }
 
  private:
-  void refuse(bool work);
-  void refuse_second() const;
+  ThreadCount& present() { return count_ != nullptr ? *count_ : all_; }
+  const ThreadCount& present() const { return count_ != nullptr ? *count_ : all_; }
+  void refuse() const;
 
-  static inline constinit thread_local Second* second_ = nullptr; // null in the command's thread
-  std::uint64_t held_ = 0;                                        // by the command's thread
-  std::uint64_t beside_ = 0;                                      // by a second thread, modulo 2^64
-  std::uint64_t most_held_ = kBytes;
-  std::uint64_t looks_ = 0;
-  std::uint64_t most_looks_ = kLooks;
+  static inline constinit thread_local ThreadCount* count_ = nullptr; // null in the command's thread
+  static inline constinit thread_local TraceBudget* part_ = nullptr;
+  ThreadCount all_{0, 0, kBytes, 0, kLooks}; // of the command's thread
   bool lifted_ = false;
-  bool work_ = false;    // true: the work exceeded the budget; false: the memory
   char path_[4096] = {}; // not a string: it must exist before the first `new` and after the last `delete`
 };
 

@@ -23,9 +23,18 @@ class Sink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
   std::function<void(const std::string&)> writer_;
 };
 
+constinit thread_local std::vector<std::string>* kept_lines = nullptr;
+
 } // namespace
 
+KeptWarnings::KeptWarnings(std::vector<std::string>& lines) : before_(std::exchange(kept_lines, &lines)) {}
+
+KeptWarnings::~KeptWarnings() {
+  kept_lines = before_;
+}
+
 void warn(const std::string& line) {
+  if (kept_lines != nullptr) return kept_lines->push_back(line);
   spdlog::warn("{}", line);
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -12,6 +13,7 @@
 #include "analyzer/decode/read_error.h"
 #include "analyzer/evidence/evidence_store.h"
 #include "analyzer/evidence/sources/evidence_file.h"
+#include "analyzer/files/in_order.h"
 #include "analyzer/files/read_budget.h"
 #include "analyzer/files/reading.h"
 #include "analyzer/files/warning.h"
@@ -70,18 +72,80 @@ void warn_of_newer_parts(const trace::Trace& trace, trace::Progress& progress) {
   files::warn(trace.path() + ": " + line);
 }
 
-Process process_of(const std::string& path, const trace::Trace& trace) {
+// True if one more trace may stay open for the command, which then need not read it again. An open trace takes
+// memory for its definitions, and up to five descriptors. A process has 1,024 descriptors by default.
+bool may_stay_open(std::size_t open) {
+  constexpr std::size_t kMostOpen = 16;
+  constexpr std::uint64_t kMostHeld = 256 * files::kMiB;
+  return open == 0 || (open < kMostOpen && files::Budget::of_command().held() < kMostHeld);
+}
+
+// A trace as the survey opened it. `trace` is null if it cannot be read.
+struct Opened {
+  std::unique_ptr<trace::Trace> trace;
   Process process;
+  evidence::Evidence stored;
+  std::string fault; // why it cannot be read
+};
+
+Opened open(const std::string& path, trace::Progress& progress) {
+  Opened out;
+  out.trace = std::make_unique<trace::Trace>(path, &progress);
+  const trace::Trace& trace = *out.trace;
+  Process& process = out.process;
   process.path = path;
   process.facts = trace.facts();
   process.samples = trace.samples();
   process.directory = own_group(trace);
-  evidence::Evidence stored = evidence::load(evidence::store_of(path)).value_or(evidence::Evidence{});
-  process.end = read_end(trace, stored.closed ? std::optional(stored.running) : std::nullopt);
-  if (process.end.how == "unknown") ask(process, trace, std::move(stored));
+  out.stored = evidence::load(evidence::store_of(path)).value_or(evidence::Evidence{});
+  process.end = read_end(trace, out.stored.closed ? std::optional(out.stored.running) : std::nullopt);
   process.failed =
       fatal(trace.samples(), process.facts.last_stamp, process.end, is_worker(process.facts)) != nullptr;
-  return process;
+  return out;
+}
+
+// Adds a process. Its trace stays open if it may.
+void add(Opened opened, std::vector<Process>& processes, trace::Progress& progress) {
+  warn_of_newer_parts(*opened.trace, progress);
+  const auto open = std::count_if(processes.begin(), processes.end(),
+                                  [](const Process& process) { return process.trace != nullptr; });
+  if (opened.process.end.how == "unknown") ask(opened.process, *opened.trace, std::move(opened.stored));
+  processes.push_back(std::move(opened.process));
+  if (may_stay_open(static_cast<std::size_t>(open))) processes.back().trace = std::move(opened.trace);
+}
+
+// Opens all traces. Warns of one that cannot be read, unless it is the only one.
+std::vector<Process> open_all(const std::vector<std::string>& files, trace::Progress& progress) {
+  std::vector<Process> processes;
+  if (files.size() == 1) {
+    add(open(files.front(), progress), processes, progress);
+    return processes;
+  }
+  std::size_t looked = 0;
+  const auto count = [&] { progress.on(fmt::format("looking at trace {} of {}", ++looked, files.size())); };
+  count();
+  files::in_order<Opened>(
+      files.size(),
+      [&](std::size_t i) {
+        try {
+          return open(files[i], progress);
+        } catch (const trace::ReadError& fault) {
+          Opened out;
+          out.fault = fault.what();
+          return out;
+        } catch (const files::OverBudget&) {
+          Opened out;
+          out.fault = files::Budget::of_command().refusal();
+          return out;
+        }
+      },
+      [&](std::size_t i, Opened opened) {
+        if (i + 1 < files.size()) count();
+        if (opened.trace) return add(std::move(opened), processes, progress);
+        progress.clear();
+        files::warn(opened.fault);
+      });
+  return processes;
 }
 
 constexpr std::uint64_t kMostEvidence = 256 * files::kMiB; // bytes of a file: a kernel's log of some weeks
@@ -110,14 +174,6 @@ void bring(const std::vector<std::string>& files, std::vector<Process>& processe
       keep(*process.evidence, evidence::store_of(process.path));
     }
   }
-}
-
-// True if one more trace may stay open for the command, which then need not read it again. An open trace takes
-// memory for its definitions, and up to five descriptors. A process has 1,024 descriptors by default.
-bool may_stay_open(std::size_t open) {
-  constexpr std::size_t kMostOpen = 128;
-  constexpr std::uint64_t kMostHeld = 256 * files::kMiB;
-  return open == 0 || (open < kMostOpen && files::Budget::of_command().held() < kMostHeld);
 }
 
 std::string stem_of(const std::string& path) {
@@ -198,14 +254,21 @@ void match_kills(std::vector<Process>& processes) {
 // A sample of RSS does not measure a quick process, and that of a forked process has the pages of its parent.
 void measure_peaks(std::vector<Process>& processes, trace::Progress& progress) {
   const std::vector<Process*> tied = tied_for_lead(processes);
-  for (std::size_t i = 0; i < tied.size(); ++i) {
-    progress.on(fmt::format("comparing the peaks: process {} of {}", i + 1, tied.size()));
-    if (tied[i]->trace) {
-      tied[i]->peak = replay::touched_peak(*tied[i]->trace);
-    } else {
-      tied[i]->peak = replay::touched_peak(trace::Trace(tied[i]->path, &progress));
-    }
-  }
+  files::in_order<std::optional<std::uint64_t>>(
+      tied.size(),
+      [&](std::size_t i) -> std::optional<std::uint64_t> {
+        try {
+          if (tied[i]->trace) return replay::touched_peak(*tied[i]->trace);
+          return replay::touched_peak(trace::Trace(tied[i]->path, &progress));
+        } catch (const trace::ReadError&) { // it is gone since it was looked at
+        } catch (const files::OverBudget&) {
+        }
+        return std::nullopt;
+      },
+      [&](std::size_t i, std::optional<std::uint64_t> peak) {
+        progress.on(fmt::format("comparing the peaks: process {} of {}", i + 1, tied.size()));
+        tied[i]->peak = peak;
+      });
 }
 
 // One line for the job: its ranks have the same grid.
@@ -223,24 +286,7 @@ void warn_of_grid(const std::vector<Process>& processes, trace::Progress& progre
 
 std::vector<Process> survey(const std::vector<std::string>& files, const std::vector<std::string>& brought,
                             trace::Progress& progress) {
-  std::vector<Process> processes;
-  std::size_t open = 0;
-  for (const std::string& file : files) {
-    try {
-      if (files.size() > 1)
-        progress.on(fmt::format("looking at trace {} of {}", processes.size() + 1, files.size()));
-      auto trace = std::make_unique<trace::Trace>(file, &progress);
-      warn_of_newer_parts(*trace, progress);
-      processes.push_back(process_of(file, *trace));
-      if (!may_stay_open(open)) continue;
-      processes.back().trace = std::move(trace);
-      ++open;
-    } catch (const trace::ReadError& fault) {
-      if (files.size() == 1) throw;
-      progress.clear();
-      files::warn(fault.what());
-    }
-  }
+  std::vector<Process> processes = open_all(files, progress);
   if (processes.empty())
     throw UsageError(files.front() + ": neither this nor any other trace of its directory can be read");
   number_jobs(processes);

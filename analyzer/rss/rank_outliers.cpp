@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "analyzer/explain/leading_peak.h"
 #include "analyzer/replay/percentile.h"
@@ -34,6 +35,11 @@ void Ranks::add(ProcessAnalysis& analysis) {
     if (memory != 0 && (gpu == 0 || peaks.tensor.bytes > analysis.account.peaks.at(gpu).tensor.bytes))
       gpu = memory;
   if (gpu != 0) add(analysis, gpu, cards_);
+}
+
+void Ranks::add(Ranks&& others) {
+  std::move(others.host_.begin(), others.host_.end(), std::back_inserter(host_));
+  std::move(others.cards_.begin(), others.cards_.end(), std::back_inserter(cards_));
 }
 
 void Ranks::add(ProcessAnalysis& analysis, MemoryId memory, std::vector<Rank>& to) {

@@ -40,6 +40,7 @@ struct Outlier {
 class Ranks {
  public:
   void add(ProcessAnalysis& analysis);
+  void add(Ranks&& others); // Adds ranks that were collected apart.
 
   // Returns at most one outlier of the host and one of the GPUs for each pipeline stage; ranks of other stages
   // hold other parts of the model. An outlier exceeds the median of the other ranks of its stage by 64 MiB and

@@ -1,10 +1,10 @@
 // Purpose: the events of a merge, batch by batch, which a second thread may decode ahead.
 #include "analyzer/trace/events_ahead.h"
 
-#include <sched.h>
-
 #include <system_error>
 #include <utility>
+
+#include "analyzer/files/processors.h"
 
 namespace memtrace::trace {
 
@@ -119,9 +119,7 @@ std::span<const Event> EventsAhead::next() {
 EventsAhead::Threads threads_for(std::uint64_t records) {
   constexpr std::uint64_t kWorthIt = 50'000; // below, a pass takes a few milliseconds
   if (records < kWorthIt) return EventsAhead::Threads::one;
-  cpu_set_t processors;
-  const bool known = ::sched_getaffinity(0, sizeof processors, &processors) == 0;
-  return known && CPU_COUNT(&processors) == 1 ? EventsAhead::Threads::one : EventsAhead::Threads::two;
+  return files::has_spare_processor() ? EventsAhead::Threads::two : EventsAhead::Threads::one;
 }
 
 } // namespace memtrace::trace

@@ -77,11 +77,11 @@ class EventsAhead {
   bool stopped_ = false;
   bool over_ = false;         // the last batch is made, or the second thread failed
   std::exception_ptr failed_; // after the batches that are made
-  files::Budget::Second count_;
+  files::Budget::ThreadCount count_;
   std::thread second_;
 };
 
-// Returns two if this process may use more than one processor, and if the work is worth a thread.
+// Returns two if a processor is free for the second thread, and if the work is worth a thread.
 EventsAhead::Threads threads_for(std::uint64_t records);
 
 } // namespace memtrace::trace

@@ -206,7 +206,7 @@ class ToldAhead {
   std::size_t next_ = 0;  // the first part that no thread has begun
   std::size_t given_ = 0; // the part that the calling thread gives
   bool stopped_ = false;
-  files::Budget::Second count_;
+  files::Budget::ThreadCount count_;
   std::thread second_;
 };
 

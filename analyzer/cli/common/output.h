@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyzer/files/writing.h"
@@ -30,6 +31,20 @@ class Output {
 
   std::string path_;
   std::optional<files::NamedFile> file_; // nullopt: stdout
+};
+
+// As above, but a file is opened at the first part. So a command that is refused before leaves an older file.
+class LateOutput {
+ public:
+  explicit LateOutput(std::string path) : path_(std::move(path)) {}
+  void write(std::string_view part) { opened().write(part); }
+  void finish() { opened().finish(); }
+
+ private:
+  Output& opened() { return out_ ? *out_ : out_.emplace(path_); }
+
+  std::string path_;
+  std::optional<Output> out_;
 };
 
 // Writes the pieces in order, to stdout if `output` is "". Throws UsageError if it cannot write all of them, or

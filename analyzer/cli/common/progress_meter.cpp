@@ -18,16 +18,29 @@ Meter::Meter(int descriptor, std::chrono::milliseconds patience)
 
 void Meter::at(const char* what, std::uint64_t done, std::uint64_t all) {
   if (!terminal_) return;
+  const std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
   if (now < next_) return;
   next_ = now + kBetween;
   shown_ = true;
+  if (only_subject_) return write(kErase + subject_);
   const double share = all == 0 ? 1 : std::min(1.0, static_cast<double>(done) / static_cast<double>(all));
   write(kErase + subject_ + (subject_.empty() ? "" : ", ") + what + ": " +
         std::to_string(static_cast<int>(share * 100)) + " %");
 }
 
+void Meter::on(std::string subject) {
+  const std::lock_guard lock(mutex_);
+  subject_ = std::move(subject);
+}
+
+void Meter::only_subject(bool only) {
+  const std::lock_guard lock(mutex_);
+  only_subject_ = only;
+}
+
 void Meter::clear() {
+  const std::lock_guard lock(mutex_);
   if (shown_) write(kErase);
   shown_ = false;
 }

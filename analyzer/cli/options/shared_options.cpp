@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "analyzer/explain/process_analysis.h"
+#include "analyzer/files/processors.h"
 #include "analyzer/files/read_budget.h"
 #include "analyzer/symbols/debug_lines.h"
 
@@ -107,6 +108,16 @@ CLI::Option* add_top(CLI::App& command, std::size_t& top, const std::string& hel
   return command.add_option("--top", top, help)
       ->type_name("N")
       ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 20).description(""));
+}
+
+void add_jobs(CLI::App& command) {
+  command
+      .add_option_function<std::size_t>("--jobs", files::limit_jobs,
+                                        "number of traces to read at the same time (the number of processors, "
+                                        "at most 8); each takes some 50 MiB, "
+                                        "and the output does not depend on it")
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1024}).description(""));
 }
 
 void add_reading(CLI::App& command) {

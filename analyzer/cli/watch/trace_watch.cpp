@@ -87,7 +87,7 @@ struct TraceWatch::Shared {
   std::uint64_t readings = 0;
   bool wanted = false;
   bool over = false; // the thread has ended
-  files::Budget::Second count;
+  files::Budget::ThreadCount count;
 };
 
 TraceWatch::TraceWatch(std::function<std::vector<report::TraceName>()> traces)

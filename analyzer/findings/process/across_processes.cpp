@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 
 #include "analyzer/job/worker_parent.h"
@@ -80,6 +81,28 @@ void JobFindings::add(ProcessAnalysis& analysis, const Findings& own, bool worke
   } else {
     add_parent(analysis);
   }
+}
+
+void JobFindings::SiblingFlows::add(SiblingFlows&& others) {
+  std::move(others.flows.begin(), others.flows.end(), std::back_inserter(flows));
+  for (auto& [place, workers_of_place] : others.kept)
+    std::move(workers_of_place.begin(), workers_of_place.end(), std::back_inserter(kept[place]));
+  std::move(others.inherited.begin(), others.inherited.end(), std::back_inserter(inherited));
+  if (others.refused.bytes > refused.bytes) refused = std::move(others.refused);
+  refusals += others.refusals;
+  workers += others.workers;
+  if (others.has_parent) parents_peak = others.parents_peak;
+  if (others.shm_size != 0) shm_size = others.shm_size;
+  if (site == nullptr) site = std::move(others.site);
+  has_parent = has_parent || others.has_parent;
+  forked = forked && others.forked;
+  whole = whole && others.whole;
+}
+
+void JobFindings::add(JobFindings&& others) {
+  rank_copies_.add(std::move(others.rank_copies_));
+  wrong_device_.add(std::move(others.wrong_device_));
+  for (auto& [of, family] : others.families_) families_[of].add(std::move(family));
 }
 
 void JobFindings::add_parent(ProcessAnalysis& analysis) {

@@ -23,6 +23,8 @@ class JobFindings {
   // `own`: the findings about this process. `workers`: true if the job has workers. Only then is the pass for
   // the flows of shared memory worth its time.
   void add(ProcessAnalysis& analysis, const Findings& own, bool workers);
+  // Adds processes that were collected apart: as if each had been added here, in their order.
+  void add(JobFindings&& others);
 
   // Returns six kinds of findings. `shm-full`, first: /dev/shm had no room for a file of a worker, and the
   // worker did not die of it. `loader-prefetch`, only without it: bytes that workers had put into shared memory
@@ -63,6 +65,7 @@ class JobFindings {
     bool has_parent = false;
     bool forked = true; // false: a worker has no pages of that process
     bool whole = true;
+    void add(SiblingFlows&& others);
   };
 
   void add_worker(ProcessAnalysis& analysis);

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "analyzer/explain/block_owner.h"
 #include "analyzer/explain/leading_peak.h"
@@ -118,6 +119,13 @@ void RankCopies::add(ProcessAnalysis& analysis, const Findings& own) {
     one.rank = facts.rank;
     lines_[line][facts.host].push_back(std::move(one));
   }
+}
+
+void RankCopies::add(RankCopies&& others) {
+  for (const auto& [host, bytes] : others.peaks_) peaks_[host] = replay::wrapping_add(peaks_[host], bytes);
+  for (auto& [line, hosts] : others.lines_)
+    for (auto& [host, ranks] : hosts)
+      std::move(ranks.begin(), ranks.end(), std::back_inserter(lines_[line][host]));
 }
 
 // Returns the ranks that hold equally much, those with the most bytes together. At most one if none are alike.

@@ -16,6 +16,7 @@ class RankCopies {
  public:
   // `own`: the findings about this process. Blocks that one of them explains are not copies.
   void add(ProcessAnalysis& analysis, const Findings& own);
+  void add(RankCopies&& others); // Adds ranks that were collected apart.
 
   // Appends the findings `rank-copies`: at least two ranks of one host held blocks that one line of the program
   // made, at their peak or at the end. They are at least 64 MiB in each rank, and within 2 % of each other.

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "analyzer/findings/process/rank_list.h"
 #include "analyzer/replay/wrapping_sum.h"
@@ -66,6 +67,10 @@ void WrongDevice::add(ProcessAnalysis& analysis, const Findings& own) {
     }
     gpus_[identity_of(facts, memory)].push_back(std::move(here));
   }
+}
+
+void WrongDevice::add(WrongDevice&& others) {
+  for (auto& [gpu, ranks] : others.gpus_) std::move(ranks.begin(), ranks.end(), std::back_inserter(gpus_[gpu]));
 }
 
 // Returns the rank that has most tensors there, if it has most of its own there; else nullptr.

@@ -17,6 +17,7 @@ class WrongDevice {
   // `own`: the findings about this process. A GPU on which it has little more than a context is a
   // `device-context` there, and not a finding here.
   void add(ProcessAnalysis& analysis, const Findings& own);
+  void add(WrongDevice&& others); // Adds ranks that were collected apart.
 
   // Appends the findings `wrong-device`: a rank has tensors on a GPU where another rank has most of its own.
   // The rank has most of its own on another GPU. One finding for each GPU and line of the program.

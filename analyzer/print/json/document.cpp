@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "analyzer/print/json/finding_json.h"
@@ -18,18 +19,28 @@ namespace memtrace::report {
 namespace {
 
 constexpr int kMostAlike = 100;         // sites that differ only in native lines
-constexpr std::size_t kPiece = 1 << 20; // bytes: a growing string is copied and is in memory twice meanwhile
+constexpr std::size_t kPiece = 1 << 20; // bytes
 
-} // namespace
+// Writes the object of one process.
+class ProcessObject {
+ public:
+  explicit ProcessObject(const Options& options) : options_(options), text_(options.compact) {}
+  std::vector<std::string> write(ProcessAnalysis& analysis, const Findings& findings, Schema schema,
+                                 const Family* family);
 
-// Returns the start of a line. Compact output is one line.
-std::string Document::margin(int depth) const {
-  return options_.compact ? "" : "\n" + std::string(static_cast<std::size_t>(depth * kIndent), ' ');
-}
+ private:
+  void put_sites();
+  void put_members(const Json& of);
+  void collect_sites(Json& value);
+
+  const Options& options_;
+  JsonPieces text_;
+  std::map<std::string, Json> sites_; // by id: their frames
+};
 
 // Keeps the sites in `value`. In compact output, only their ids stay there. An id covers the functions and the
 // Python lines. Sites that differ in more, such as native lines, get ids with a number.
-void Document::collect_sites(Json& value) {
+void ProcessObject::collect_sites(Json& value) {
   if (value.is_object() && value.contains("id") && value.contains("frames")) {
     const std::string id = value["id"].get<std::string>();
     std::string unique = id;
@@ -46,7 +57,56 @@ void Document::collect_sites(Json& value) {
     for (Json& part : value) collect_sites(part);
 }
 
-void Document::put(std::string_view text) {
+// Writes the sites of the process, and forgets them.
+void ProcessObject::put_sites() {
+  text_.put_key("sites");
+  Json all = Json::object();
+  for (auto& [id, frames] : std::exchange(sites_, {})) all[id] = {{"id", id}, {"frames", std::move(frames)}};
+  if (options_.compact) return text_.put(json_line(all) + ",");
+  text_.put(all, 3);
+  text_.put(",");
+}
+
+void ProcessObject::put_members(const Json& of) {
+  for (const auto& [key, value] : of.items()) {
+    if (key == "findings") put_sites();
+    text_.put_key(key);
+    text_.put(value, 3);
+    text_.put(",");
+  }
+}
+
+std::vector<std::string> ProcessObject::write(ProcessAnalysis& analysis, const Findings& findings,
+                                              Schema schema, const Family* family) {
+  text_.put(text_.margin(2) + "{");
+  put_members(process_before_phases(analysis));
+  text_.put(text_.margin(3) + "\"phases\": [");
+  bool first = true;
+  each_phase(analysis, options_, [&](const Json& row) {
+    Json part = row;
+    collect_sites(part);
+    text_.put((first ? "" : ",") + text_.margin(4));
+    text_.put(part, 4);
+    first = false;
+  });
+  text_.put(first ? "]," : text_.margin(3) + "],");
+  Json after = process_after_phases(analysis, findings, options_);
+  if (family != nullptr) after["ledger"].push_back(family_json(*family));
+  if (schema == Schema::postmortem) after["death"] = death_json(analysis, options_.peak_top);
+  collect_sites(after); // here, because `sites` comes before the findings
+  put_members(after);
+  text_.drop_last(); // the comma after the last member
+  text_.put(text_.margin(2) + "}");
+  return text_.take();
+}
+
+} // namespace
+
+std::string JsonPieces::margin(int depth) const {
+  return compact_ ? "" : "\n" + std::string(static_cast<std::size_t>(depth * kIndent), ' ');
+}
+
+void JsonPieces::put(std::string_view text) {
   if (pieces_.empty() || pieces_.back().size() + text.size() > kPiece) {
     pieces_.emplace_back();
     pieces_.back().reserve(std::min(text.size(), kPiece));
@@ -55,8 +115,8 @@ void Document::put(std::string_view text) {
 }
 
 // json_text escapes line breaks within strings, so each line break here begins a line of the layout.
-void Document::put(const Json& value, int depth) {
-  if (options_.compact) return put(json_line(value));
+void JsonPieces::put(const Json& value, int depth) {
+  if (compact_) return put(json_line(value));
   const std::string text = json_text(value);
   std::size_t from = 0;
   for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', from)) {
@@ -67,62 +127,34 @@ void Document::put(const Json& value, int depth) {
   put(std::string_view(text).substr(from));
 }
 
-void Document::put_key(const std::string& key) {
+void JsonPieces::put_key(const std::string& key) {
   put(margin(3) + json_text(key) + ": ");
 }
 
-// Writes the sites of the process, and forgets them.
-void Document::put_sites() {
-  put_key("sites");
-  Json all = Json::object();
-  for (auto& [id, frames] : std::exchange(sites_, {})) all[id] = {{"id", id}, {"frames", std::move(frames)}};
-  if (options_.compact) return put(json_line(all) + ",");
-  put(all, 3);
-  put(",");
+std::vector<std::string> process_pieces(ProcessAnalysis& analysis, const Findings& findings,
+                                        const Options& options, Schema schema, const Family* family) {
+  return ProcessObject(options).write(analysis, findings, schema, family);
 }
 
 void Document::add(ProcessAnalysis& analysis, const Findings& findings, const Family* family) {
-  const trace::Facts& facts = analysis.facts();
+  add(analysis.facts(), process_pieces(analysis, findings, options_, schema_, family));
+}
+
+void Document::add(const trace::Facts& facts, const std::vector<std::string>& process) {
   if (processes_++ == 0) {
-    put("{" + margin(1) + "\"schema\": \"" +
-        (schema_ == Schema::report ? "memtrace.report/1" : "memtrace.postmortem/1") + "\"," + margin(1) +
-        "\"job\": ");
-    put({{"id", facts.job},
-         {"attempt", facts.attempt},
-         {"launcher", facts.launcher.empty() ? Json(nullptr) : Json(facts.launcher)},
-         {"world_size", std::max<std::uint32_t>(facts.world_size, 1)}},
-        1);
-    put("," + margin(1) + "\"processes\": [");
+    text_.put("{" + text_.margin(1) + "\"schema\": \"" +
+              (schema_ == Schema::report ? "memtrace.report/1" : "memtrace.postmortem/1") + "\"," +
+              text_.margin(1) + "\"job\": ");
+    text_.put({{"id", facts.job},
+               {"attempt", facts.attempt},
+               {"launcher", facts.launcher.empty() ? Json(nullptr) : Json(facts.launcher)},
+               {"world_size", std::max<std::uint32_t>(facts.world_size, 1)}},
+              1);
+    text_.put("," + text_.margin(1) + "\"processes\": [");
   } else {
-    put(",");
+    text_.put(",");
   }
-  put(margin(2) + "{");
-  const auto put_members = [this](const Json& of) {
-    for (const auto& [key, value] : of.items()) {
-      if (key == "findings") put_sites();
-      put_key(key);
-      put(value, 3);
-      put(",");
-    }
-  };
-  put_members(process_before_phases(analysis));
-  put(margin(3) + "\"phases\": [");
-  bool first = true;
-  each_phase(analysis, options_, [&](const Json& row) {
-    Json part = row;
-    collect_sites(part);
-    put((first ? "" : ",") + margin(4));
-    put(part, 4);
-    first = false;
-  });
-  put(first ? "]," : margin(3) + "],");
-  Json after = process_after_phases(analysis, findings, options_);
-  if (family != nullptr) after["ledger"].push_back(family_json(*family));
-  if (schema_ == Schema::postmortem) after["death"] = death_json(analysis, options_.peak_top);
-  collect_sites(after); // here, because `sites` comes before the findings
-  put_members(after);
-  pieces_.back().pop_back(); // the comma after the last member
-  put(margin(2) + "}");
+  for (const std::string& piece : process) text_.put(piece);
 }
 
 void Document::add(const JobFinding& found) {
@@ -134,15 +166,15 @@ void Document::add(const Outlier& outlier) {
 }
 
 std::vector<std::string> Document::take(const Json& more) && {
-  put(margin(1) + "]");
+  text_.put(text_.margin(1) + "]");
   Json last = {{"findings", std::move(findings_)}, {"outliers", std::move(outliers_)}};
   last.update(more);
   for (const auto& [key, value] : last.items()) {
-    put("," + margin(1) + json_text(key) + ": ");
-    put(value, 1);
+    text_.put("," + text_.margin(1) + json_text(key) + ": ");
+    text_.put(value, 1);
   }
-  put("\n}\n");
-  return std::move(pieces_);
+  text_.put("\n}\n");
+  return text_.take();
 }
 
 } // namespace memtrace::report

@@ -60,7 +60,9 @@ std::vector<JobFinding> found(const std::function<void(Worker&)>& run, int worke
     auto trace = std::make_unique<trace::Trace>(scratch.file("t.memtrace"));
     ProcessEnd end = read_end(*trace);
     const auto analysis = analyze_process(std::move(trace), "worker", std::move(end), Options{});
-    findings.add(*analysis, find(*analysis), true);
+    JobFindings apart;
+    apart.add(*analysis, find(*analysis), true);
+    findings.add(std::move(apart));
   }
   return findings.find();
 }

@@ -10,6 +10,7 @@
 #include "analyzer/explain/training_peak.h"
 #include "analyzer/explain/update_instant.h"
 #include "analyzer/explain/workspaces.h"
+#include "analyzer/passes/unused_reserved.h"
 #include "analyzer/wording/labels.h"
 #include "analyzer/wording/torch_snapshot_text.h"
 #include "analyzer/wording/utf8.h"
@@ -111,11 +112,13 @@ bool is_marked(const ProcessAnalysis& analysis) {
 // Makes the pass over all events.
 void first_pass(ProcessAnalysis& analysis, const Options& options) {
   replay::EndStateCollector at_end;
-  std::vector<replay::Observer*> beside;
+  replay::UnusedReserved unused;
+  std::vector<replay::Observer*> beside{&unused};
   const bool may_be_dead = may_have_died(analysis.end);
   if (may_be_dead) beside.push_back(&at_end);
   if (options.next_peak) beside.push_back(&analysis.peak_history.emplace(kWorthwhile));
   analysis.account = replay::account_phases(*analysis.trace, analysis.keyframes.get(), beside);
+  analysis.unused_reserved = unused.byte_seconds();
   if (may_be_dead) analysis.death = find_death(*analysis.trace, analysis.end, std::move(at_end).take());
 }
 

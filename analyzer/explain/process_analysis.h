@@ -41,7 +41,8 @@ struct ProcessAnalysis {
   std::optional<Death> death;
   std::unique_ptr<replay::Keyframes> keyframes; // of the pass that made `account`
   replay::Account account;
-  std::optional<replay::PeakHistory> peak_history; // of the same pass, if the options want the next peak
+  std::optional<replay::PeakHistory> peak_history;    // of the same pass, if the options want the next peak
+  std::map<replay::MemoryId, double> unused_reserved; // see passes/unused_reserved.h; of the same pass
   replay::Buckets buckets;
   replay::Steady steady;
   std::optional<replay::Cycles> cycles; // a guess, only for a process that marked no phase and no step

@@ -75,6 +75,7 @@ void JobReport::add(std::size_t number, ProcessReport process) {
   added_.push_back(number);
   across_.add(std::move(process.across));
   ranks_.add(std::move(process.ranks));
+  capacity_.add(std::move(process.capacity));
   if (plan_.form != Form::text) document_.add(processes_[number].facts, process.json);
   if (plan_.form == Form::json) return give(document_.take_begun());
   summaries_.push_back(std::move(process.summary));
@@ -132,6 +133,7 @@ void JobReport::write(const std::string& postmortem, const files::TakePart& take
   analyze_all();
   if (added_.empty()) throw report::UsageError(failed_);
   differences_.outliers = ranks_.outliers();
+  differences_.capacity = capacity_.limits();
   std::string causes;
   for (const report::JobFinding& found : across_.find()) {
     causes += report::finding_text(found.finding, plan_.style);
@@ -141,7 +143,8 @@ void JobReport::write(const std::string& postmortem, const files::TakePart& take
   if (plan_.form == Form::text) return give({text(causes)});
   const std::vector<std::string> rest =
       std::move(document_).take({{"host_outliers", report::host_outliers_json(differences_.hosts)},
-                                 {"first_to_fail", report::first_death_json(differences_.death)}});
+                                 {"first_to_fail", report::first_death_json(differences_.death)},
+                                 {"gib_hours", report::capacity_json(differences_.capacity)}});
   if (plan_.form == Form::json) return give(rest);
   for (const std::string& piece : rest) documents_.report += piece;
   documents_.postmortem = postmortem;

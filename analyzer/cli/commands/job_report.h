@@ -44,6 +44,7 @@ class JobReport {
   ReportPage::Documents documents_; // of the page
   report::JobFindings across_;
   report::Ranks ranks_;
+  report::JobCapacity capacity_;
   report::JobDifferences differences_;
   std::optional<report::Family> family_;
   std::string failed_;             // why the first process was left out; "": none was

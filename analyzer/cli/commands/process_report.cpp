@@ -47,6 +47,7 @@ ProcessReport read_process(report::Process& process, const ReportPlan& plan, boo
   if (leading) check_memory(plan.options, *analysis);
   out.across.add(*analysis, out.findings, plan.workers);
   out.ranks.add(*analysis);
+  out.capacity.add(*analysis);
   if (plan.form != Form::text)
     out.json = report::process_pieces(*analysis, out.findings, plan.options, report::Schema::report, family);
   if (plan.form == Form::json) return out;

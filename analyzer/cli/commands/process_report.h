@@ -12,6 +12,7 @@
 #include "analyzer/job/job_process.h"
 #include "analyzer/print/text/process_summary.h"
 #include "analyzer/print/text/report_text.h"
+#include "analyzer/rss/job_capacity.h"
 #include "analyzer/rss/job_pss.h"
 #include "analyzer/rss/rank_outliers.h"
 
@@ -32,6 +33,7 @@ struct ProcessReport {
   std::string failed; // why there is nothing else; "": there is
   report::JobFindings across;
   report::Ranks ranks;
+  report::JobCapacity capacity;
   report::ProcessSummary summary;
   std::string text;              // the process in full; "": not wanted
   std::string beside;            // the same, below findings about several processes

@@ -22,6 +22,32 @@ Json dead_json(const std::vector<DeadRank>& ranks) {
 
 } // namespace
 
+Json capacity_json(const std::vector<CapacityLimit>& limits) {
+  constexpr double kGibHour = 3600.0 * (1 << 30);
+  Json each = Json::array();
+  double all = 0, unused = 0, cached = 0;
+  for (const CapacityLimit& one : limits) {
+    all += one.byte_seconds();
+    unused += one.never_used();
+    cached += one.cached_seconds.value_or(0);
+    each.push_back({{"of", one.of},
+                    {"host", one.host},
+                    {"name", one.name.empty() ? Json(nullptr) : Json(one.name)},
+                    {"ranks", one.ranks},
+                    {"limit", one.limit},
+                    {"needed", one.needed ? Json(*one.needed) : Json(nullptr)},
+                    {"used", one.used},
+                    {"hours", one.seconds() / 3600},
+                    {"gib_hours", one.byte_seconds() / kGibHour},
+                    {"never_used", one.never_used() / kGibHour},
+                    {"cached", one.cached_seconds ? Json(*one.cached_seconds / kGibHour) : Json(nullptr)}});
+  }
+  return {{"all", all / kGibHour},
+          {"never_used", unused / kGibHour},
+          {"cached", cached / kGibHour},
+          {"limits", std::move(each)}};
+}
+
 Json host_outliers_json(const std::vector<HostOutlier>& hosts) {
   Json out = Json::array();
   for (const HostOutlier& host : hosts)

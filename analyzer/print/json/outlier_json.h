@@ -7,11 +7,14 @@
 #include "analyzer/job/first_death.h"
 #include "analyzer/print/json/site_json.h"
 #include "analyzer/rss/host_outliers.h"
+#include "analyzer/rss/job_capacity.h"
 #include "analyzer/rss/rank_outliers.h"
 
 namespace memtrace::report {
 
 Json outlier_json(const Outlier& outlier);
+// Returns the limits that the job had for its time, and what of them was not used, in GiB-hours.
+Json capacity_json(const std::vector<CapacityLimit>& limits);
 Json host_outliers_json(const std::vector<HostOutlier>& hosts);
 // Returns null for none.
 Json first_death_json(const std::optional<FirstDeath>& death);

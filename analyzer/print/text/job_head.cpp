@@ -84,4 +84,22 @@ void write_host_outliers(const std::vector<HostOutlier>& hosts, Lines& lines) {
     lines.paragraph("", fmt::format("{} more hosts differ; --format json has them", hosts.size() - kMostLines));
 }
 
+void write_capacity(const std::vector<CapacityLimit>& limits, Lines& lines) {
+  constexpr double kGibHour = 3600.0 * (1 << 30);
+  for (const bool gpus : {false, true}) {
+    double all = 0, unused = 0, cached = 0;
+    for (const CapacityLimit& one : limits) {
+      if ((one.of == "device") != gpus) continue;
+      all += one.byte_seconds();
+      unused += one.never_used();
+      cached += one.cached_seconds.value_or(0);
+    }
+    if (all < kGibHour) continue;
+    std::string text = fmt::format("{} of the job: {:.1f} GiB-hours, {:.1f} never used",
+                                   gpus ? "GPU memory" : "Host memory", all / kGibHour, unused / kGibHour);
+    if (cached > 0) text += fmt::format("; {:.1f} held by the framework, not used", cached / kGibHour);
+    lines.paragraph("", text);
+  }
+}
+
 } // namespace memtrace::report

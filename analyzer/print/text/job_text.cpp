@@ -144,6 +144,7 @@ std::string ranks_text(const std::vector<ProcessSummary>& processes, const JobDi
   write_host_outliers(differences.hosts, lines);
   write_missing(ranks, lines);
   write_findings(ranks, lines);
+  write_capacity(differences.capacity, lines);
   lines.plain("");
   write_rank_table(ranks, lines);
   lines.plain("");

@@ -9,16 +9,18 @@
 #include "analyzer/job/first_death.h"
 #include "analyzer/print/text/process_summary.h"
 #include "analyzer/rss/host_outliers.h"
+#include "analyzer/rss/job_capacity.h"
 #include "analyzer/rss/rank_outliers.h"
 #include "analyzer/wording/text_lines.h"
 
 namespace memtrace::report {
 
-// What differs among the ranks and hosts of a job.
+// What differs among the ranks and hosts of a job, and the memory that it had.
 struct JobDifferences {
   std::vector<Outlier> outliers;
   std::vector<HostOutlier> hosts;
   std::optional<FirstDeath> death;
+  std::vector<CapacityLimit> capacity;
 };
 
 // Returns the top of the report of several ranks: the rank that failed first, those that differ or that they

@@ -25,7 +25,8 @@ TEST(JobText, RanksAreAlikeOrOneDiffers) {
   EXPECT_EQ(ranks_text({rank(0, 400), rank(1, 500)}, {}, {}).rfind("None of the 2 ranks stands out", 0), 0u);
   Outlier outlier;
   outlier.rank = 1, outlier.others = 1;
-  EXPECT_EQ(ranks_text({rank(0, 400), rank(1, 900)}, {{outlier}, {}, {}}, {}).rfind("Rank 1 differs", 0), 0u);
+  EXPECT_EQ(ranks_text({rank(0, 400), rank(1, 900)}, {{outlier}, {}, {}, {}}, {}).rfind("Rank 1 differs", 0),
+            0u);
 }
 
 TEST(JobText, RanksWithoutATraceAreNamed) {

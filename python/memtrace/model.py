@@ -201,6 +201,8 @@ class Process:
     findings: tuple[Finding, ...]
     sites: dict[str, Site]
     snapshots: tuple[Snapshot, ...] = ()
+    # Of a rank: its place on each axis of the grid of ranks, as {"pp": 0, "dp": 1}. None: there is no known grid.
+    coordinates: Optional[dict[str, int]] = None
 
     def peak(self, memory: str = "host", measure: str = "live") -> Peak:
         """Returns the peak of this measure. Raises KeyError if the process has none."""

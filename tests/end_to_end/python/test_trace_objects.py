@@ -99,6 +99,16 @@ class Objects(Traces):
         self.same(self.trace.findings, document["processes"][0]["findings"], "findings")
         self.assertEqual(self.trace.text(), self.report_text())
 
+    def test_place_of_a_rank(self):
+        self.assertIsNone(self.trace.process.coordinates)
+        out = os.path.join(self.scratch, "rank")
+        done = self.run_in("rank", [sys.executable, "-c", "bytearray(80 << 20)"], python_package.environment(
+            LD_PRELOAD=harness.LIBRARY, MEMTRACE_OUT=out, MEMTRACE_QUIET="1", RANK="6", WORLD_SIZE="8",
+            LOCAL_RANK="6", MEMTRACE_RANKS="pp=2,dp=4"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        process = memtrace.open(out).process
+        self.assertEqual((process.rank, process.coordinates), (6, {"pp": 1, "dp": 2}))
+
     def test_known_figures(self):
         process = self.trace.process
         self.assertEqual((process.end.how, process.end.code, process.kind), ("exit", 3, "main"))

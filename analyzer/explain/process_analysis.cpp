@@ -113,11 +113,13 @@ bool is_marked(const ProcessAnalysis& analysis) {
 void first_pass(ProcessAnalysis& analysis, const Options& options) {
   replay::EndStateCollector at_end;
   replay::UnusedReserved unused;
-  std::vector<replay::Observer*> beside{&unused};
+  replay::StepStarts starts;
+  std::vector<replay::Observer*> beside{&unused, &starts};
   const bool may_be_dead = may_have_died(analysis.end);
   if (may_be_dead) beside.push_back(&at_end);
   if (options.next_peak) beside.push_back(&analysis.peak_history.emplace(kWorthwhile));
   analysis.account = replay::account_phases(*analysis.trace, analysis.keyframes.get(), beside);
+  analysis.step_starts = starts.take();
   analysis.unused_reserved = unused.byte_seconds();
   if (may_be_dead) analysis.death = find_death(*analysis.trace, analysis.end, std::move(at_end).take());
 }

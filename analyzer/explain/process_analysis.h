@@ -1,6 +1,7 @@
 // Purpose: one process, analyzed and ready to be written as text or JSON.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "analyzer/passes/allocator_segments.h"
 #include "analyzer/passes/cycles.h"
 #include "analyzer/passes/peak_history.h"
+#include "analyzer/passes/step_starts.h"
 #include "analyzer/symbols/symbolizer.h"
 #include "analyzer/trace/trace.h"
 
@@ -43,6 +45,7 @@ struct ProcessAnalysis {
   replay::Account account;
   std::optional<replay::PeakHistory> peak_history;    // of the same pass, if the options want the next peak
   std::map<replay::MemoryId, double> unused_reserved; // see passes/unused_reserved.h; of the same pass
+  std::deque<replay::StepStart> step_starts;          // the last ones; of the same pass
   replay::Buckets buckets;
   replay::Steady steady;
   std::optional<replay::Cycles> cycles; // a guess, only for a process that marked no phase and no step

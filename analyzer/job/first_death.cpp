@@ -22,29 +22,46 @@ DeadRank dead_rank(const Process& process) {
           last_unix(process) - began};
 }
 
-// True if the records show no order of the two ends.
-bool is_tied(const Process& a, const Process& b) {
-  return a.facts.host != b.facts.host && std::abs(ended_after(a, b)) < kClockError;
-}
+// Orders ends by the clocks of their hosts.
+class Ends {
+ public:
+  explicit Ends(const HostClocks& clocks) : clocks_(clocks) {}
+
+  // Returns the seconds from the end of `b` to that of `a`.
+  double after(const Process& a, const Process& b) const {
+    return ended_after(a, b) - clocks_.between(a.facts.host, b.facts.host).ahead;
+  }
+  // True if the records show no order of the two ends.
+  bool is_tied(const Process& a, const Process& b) const {
+    return a.facts.host != b.facts.host && std::abs(after(a, b)) < error(a, b);
+  }
+  double error(const Process& a, const Process& b) const {
+    return clocks_.between(a.facts.host, b.facts.host).error;
+  }
+
+ private:
+  const HostClocks& clocks_;
+};
 
 // Returns the rank that ended first. A manager ends a rank because another one failed, so that one is first. If
 // the clocks show no order, a rank that was killed precedes one that gave up: ranks give up when one of them is
 // gone.
-const Process& first_of(const std::vector<const Process*>& failed) {
+const Process& first_of(const std::vector<const Process*>& failed, const Ends& ends) {
   const auto follows = [](const Process& process) { return gravity(process) == Gravity::followed; };
   const Process* const earliest =
       *std::min_element(failed.begin(), failed.end(), [&](const Process* a, const Process* b) {
-        return follows(*a) != follows(*b) ? follows(*b) : ended_after(*a, *b) < 0;
+        return follows(*a) != follows(*b) ? follows(*b) : ends.after(*a, *b) < 0;
       });
   const Process* out = earliest;
   for (const Process* process : failed)
-    if (is_tied(*process, *earliest) && gravity(*process) < gravity(*out)) out = process;
+    if (ends.is_tied(*process, *earliest) && gravity(*process) < gravity(*out)) out = process;
   return *out;
 }
 
 } // namespace
 
-std::optional<FirstDeath> first_death(const std::vector<Process>& processes) {
+std::optional<FirstDeath> first_death(const std::vector<Process>& processes, const HostClocks& clocks) {
+  const Ends ends(clocks);
   FirstDeath out;
   std::vector<const Process*> failed;
   std::set<std::string> hosts;
@@ -61,12 +78,18 @@ std::optional<FirstDeath> first_death(const std::vector<Process>& processes) {
   out.hosts = hosts.size();
   std::sort(failed.begin(), failed.end(),
             [](const Process* a, const Process* b) { return a->facts.rank < b->facts.rank; });
-  const Process& first = first_of(failed);
+  const Process& first = first_of(failed, ends);
+  out.clocks_compared = out.hosts > 1;
   for (const Process* process : failed) {
-    const bool tied = process == &first || (is_tied(*process, first) && gravity(*process) == gravity(first));
+    const double error = ends.error(*process, first);
+    out.clock_error = std::max(out.clock_error, error);
+    const auto clock = clocks.all().find(process->facts.host);
+    out.clocks_compared = out.clocks_compared && clock != clocks.all().end() && clock->second.measured;
+    const bool tied =
+        process == &first || (ends.is_tied(*process, first) && gravity(*process) == gravity(first));
     (tied ? out.first : out.followed).push_back(dead_rank(*process));
     if (tied) continue;
-    const double later = std::max(0.0, ended_after(*process, first));
+    const double later = std::max(0.0, ends.after(*process, first));
     out.least_later = out.followed.size() == 1 ? later : std::min(out.least_later, later);
     out.most_later = std::max(out.most_later, later);
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/job/host_clocks.h"
 #include "analyzer/job/job_process.h"
 
 namespace memtrace::report {
@@ -26,13 +27,12 @@ struct FirstDeath {
   std::size_t others = 0;                 // ranks that did not fail, or that still run
   double least_later = 0, most_later = 0; // s, from the first to those that followed
   std::size_t hosts = 1;                  // of all ranks
+  double clock_error = 0;                 // s, the largest between the first and the others that failed
+  bool clocks_compared = false;           // by steps, for all of these hosts
 };
 
-// s: clocks of two hosts are set by NTP, which keeps them within some tens of ms where it runs well. memtrace
-// does not know whether it does. Ranks of different hosts that ended less than this apart have no order.
-inline constexpr double kClockError = 1;
-
-// Returns nullopt if there are fewer than two ranks, or if none failed.
-std::optional<FirstDeath> first_death(const std::vector<Process>& processes);
+// Returns nullopt if there are fewer than two ranks, or if none failed. Ranks of different hosts that ended
+// less than the error of their clocks apart have no order.
+std::optional<FirstDeath> first_death(const std::vector<Process>& processes, const HostClocks& clocks = {});
 
 } // namespace memtrace::report

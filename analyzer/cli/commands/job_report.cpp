@@ -36,7 +36,6 @@ JobReport::JobReport(ReportPlan plan, std::uint64_t page_size, std::vector<repor
   report::Hosts hosts;
   for (const report::Process& process : processes) hosts.add(process.facts, process.samples);
   differences_.hosts = hosts.outliers();
-  differences_.death = report::first_death(processes);
 }
 
 ProcessReport JobReport::report_of(std::size_t number, bool leading) {
@@ -76,6 +75,7 @@ void JobReport::add(std::size_t number, ProcessReport process) {
   across_.add(std::move(process.across));
   ranks_.add(std::move(process.ranks));
   capacity_.add(std::move(process.capacity));
+  if (!process.steps.begins.empty()) steps_.push_back(std::move(process.steps));
   if (plan_.form != Form::text) document_.add(processes_[number].facts, process.json);
   if (plan_.form == Form::json) return give(document_.take_begun());
   summaries_.push_back(std::move(process.summary));
@@ -134,6 +134,8 @@ void JobReport::write(const std::string& postmortem, const files::TakePart& take
   if (added_.empty()) throw report::UsageError(failed_);
   differences_.outliers = ranks_.outliers();
   differences_.capacity = capacity_.limits();
+  const report::HostClocks clocks(steps_);
+  differences_.death = report::first_death(processes_, clocks);
   std::string causes;
   for (const report::JobFinding& found : across_.find()) {
     causes += report::finding_text(found.finding, plan_.style);
@@ -144,6 +146,7 @@ void JobReport::write(const std::string& postmortem, const files::TakePart& take
   const std::vector<std::string> rest =
       std::move(document_).take({{"host_outliers", report::host_outliers_json(differences_.hosts)},
                                  {"first_to_fail", report::first_death_json(differences_.death)},
+                                 {"clocks", report::clocks_json(clocks)},
                                  {"gib_hours", report::capacity_json(differences_.capacity)}});
   if (plan_.form == Form::json) return give(rest);
   for (const std::string& piece : rest) documents_.report += piece;

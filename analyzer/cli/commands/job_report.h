@@ -45,6 +45,7 @@ class JobReport {
   report::JobFindings across_;
   report::Ranks ranks_;
   report::JobCapacity capacity_;
+  std::vector<report::StepsOfRank> steps_;
   report::JobDifferences differences_;
   std::optional<report::Family> family_;
   std::string failed_;             // why the first process was left out; "": none was

@@ -37,6 +37,16 @@ void write_text(report::ProcessAnalysis& analysis, const ReportPlan& plan, Proce
   out.beside = report::process_text(analysis, out.findings, plan.options, beside);
 }
 
+report::StepsOfRank steps_of(const report::ProcessAnalysis& analysis) {
+  const trace::Facts& facts = analysis.facts();
+  report::StepsOfRank out{facts.rank, facts.host, {}};
+  if (facts.rank == trace::kNoRank || analysis.kind == "worker" || analysis.kind == "child") return out;
+  for (const replay::StepStart& start : analysis.step_starts)
+    out.begins[static_cast<std::uint64_t>(start.step)] =
+        static_cast<double>(facts.start_unix_ns) / 1e9 + analysis.seconds(start.stamp);
+  return out;
+}
+
 ProcessReport read_process(report::Process& process, const ReportPlan& plan, bool leading,
                            const report::Family* family, trace::Progress& progress) {
   ProcessReport out;
@@ -48,6 +58,7 @@ ProcessReport read_process(report::Process& process, const ReportPlan& plan, boo
   out.across.add(*analysis, out.findings, plan.workers);
   out.ranks.add(*analysis);
   out.capacity.add(*analysis);
+  out.steps = steps_of(*analysis);
   if (plan.form != Form::text)
     out.json = report::process_pieces(*analysis, out.findings, plan.options, report::Schema::report, family);
   if (plan.form == Form::json) return out;

@@ -9,6 +9,7 @@
 #include "analyzer/explain/process_analysis.h"
 #include "analyzer/findings/all_findings.h"
 #include "analyzer/findings/process/across_processes.h"
+#include "analyzer/job/host_clocks.h"
 #include "analyzer/job/job_process.h"
 #include "analyzer/print/text/process_summary.h"
 #include "analyzer/print/text/report_text.h"
@@ -34,6 +35,7 @@ struct ProcessReport {
   report::JobFindings across;
   report::Ranks ranks;
   report::JobCapacity capacity;
+  report::StepsOfRank steps; // of a rank
   report::ProcessSummary summary;
   std::string text;              // the process in full; "": not wanted
   std::string beside;            // the same, below findings about several processes

@@ -59,13 +59,19 @@ Json host_outliers_json(const std::vector<HostOutlier>& hosts) {
   return out;
 }
 
+Json clocks_json(const HostClocks& clocks) {
+  Json out = Json::array();
+  for (const auto& [host, clock] : clocks.all())
+    out.push_back(
+        {{"host", host}, {"ahead", clock.ahead}, {"error", clock.error}, {"measured", clock.measured}});
+  return out;
+}
+
 Json first_death_json(const std::optional<FirstDeath>& death) {
   if (!death) return nullptr;
-  return {{"first", dead_json(death->first)},
-          {"followed", dead_json(death->followed)},
-          {"did_not_fail", death->others},
-          {"later", {death->least_later, death->most_later}},
-          {"clock_error", death->hosts > 1 ? kClockError : 0.0}};
+  return {{"first", dead_json(death->first)},  {"followed", dead_json(death->followed)},
+          {"did_not_fail", death->others},     {"later", {death->least_later, death->most_later}},
+          {"clock_error", death->clock_error}, {"clocks_compared", death->clocks_compared}};
 }
 
 Json outlier_json(const Outlier& outlier) {

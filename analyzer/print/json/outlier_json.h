@@ -16,6 +16,8 @@ Json outlier_json(const Outlier& outlier);
 // Returns the limits that the job had for its time, and what of them was not used, in GiB-hours.
 Json capacity_json(const std::vector<CapacityLimit>& limits);
 Json host_outliers_json(const std::vector<HostOutlier>& hosts);
+// Returns how far the clocks of hosts are apart. Empty for one host.
+Json clocks_json(const HostClocks& clocks);
 // Returns null for none.
 Json first_death_json(const std::optional<FirstDeath>& death);
 

@@ -52,7 +52,7 @@ void write_first_death(const FirstDeath& death, Lines& lines) {
     lines.strong(printable(fmt::format(
         "{} failed first, in an order that is not known: they ended less than {} apart on different hosts, and "
         "clocks may differ by as much",
-        capitalized(ranks_named(numbers_of(death.first))), duration(kClockError))));
+        capitalized(ranks_named(numbers_of(death.first))), duration(death.clock_error))));
     lines.paragraph("  ", printable(ends_of(death.first)));
   }
   if (!death.followed.empty()) {
@@ -63,6 +63,11 @@ void write_first_death(const FirstDeath& death, Lines& lines) {
                                                                : fmt::format("{} ranks", death.followed.size()),
                                     ends_of(death.followed))));
   }
+  if (death.clock_error > 0)
+    lines.paragraph("  ",
+                    fmt::format("the clocks of the hosts agree within {}: {}", duration(death.clock_error),
+                                death.clocks_compared ? "compared by the steps of the ranks"
+                                                      : "assumed, because too few steps compare them"));
   lines.paragraph("  ",
                   fmt::format("what is known about its end: memtrace postmortem --rank {} DIR", one.rank));
   if (death.others != 0)

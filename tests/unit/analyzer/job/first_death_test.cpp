@@ -67,6 +67,47 @@ TEST(FirstDeath, ClocksOfTwoHostsGiveNoOrderWithinASecond) {
       << "an exit follows a kill, not the other way round";
 }
 
+StepsOfRank steps(std::uint32_t rank, const char* host, double ahead, double length, int number = 20) {
+  StepsOfRank out{rank, host, {}};
+  for (int i = 0; i < number; ++i) out.begins[static_cast<std::uint64_t>(i)] = 100 + ahead + i * length;
+  return out;
+}
+
+TEST(HostClocks, StepsCompareThemWithinTheLengthOfAStep) {
+  StepsOfRank late = steps(1, "two", 7.3, 0.2);
+  late.begins[5] += 0.1; // its batch came late
+  const HostClocks clocks({steps(0, "one", 0, 0.2), late});
+  const ClockDifference found = clocks.between("two", "one");
+  EXPECT_NEAR(found.ahead, 7.3, 1e-9);
+  EXPECT_NEAR(found.error, 0.2, 1e-9);
+  EXPECT_NEAR(clocks.between("one", "two").ahead, -7.3, 1e-9);
+  EXPECT_EQ(clocks.between("two", "two").error, 0);
+}
+
+TEST(HostClocks, AreAssumedWithoutStepsThatAgree) {
+  const auto error = [](const StepsOfRank& other, double length = 0.2) {
+    return HostClocks({steps(0, "one", 0, length), other}).between("two", "one").error;
+  };
+  EXPECT_EQ(error(steps(1, "two", 0.3, 0.2, 7)), kClockError) << "too few steps";
+  EXPECT_EQ(error(steps(1, "two", 0.3, 0.25)), kClockError) << "they run on their own, and drift apart";
+  EXPECT_EQ(error(steps(1, "two", 0.3, 5), 5), kClockError) << "a step is longer than the usual error";
+  EXPECT_EQ(error(steps(1, "two", 60, 5), 5), 5) << "but these clocks are wrong by more";
+  EXPECT_EQ(HostClocks().between("one", "two").error, kClockError);
+}
+
+TEST(FirstDeath, IsByClocksThatStepsCompared) {
+  std::vector<Process> all;
+  all.push_back(rank(0, "exit", 1, 10.0, "one"));
+  all.push_back(rank(1, "exit", 1, 16.9, "two")); // 9.6 by the clock of the other host
+  const HostClocks clocks({steps(0, "one", 0, 0.2), steps(1, "two", 7.3, 0.2)});
+  const auto death = first_death(all, clocks);
+  EXPECT_EQ(numbers(death->first), (Numbers{1}));
+  EXPECT_NEAR(death->most_later, 0.4, 1e-6);
+  EXPECT_NEAR(death->clock_error, 0.2, 1e-6);
+  EXPECT_TRUE(death->clocks_compared);
+  EXPECT_EQ(numbers(first_death(all)->first), (Numbers{0})) << "by the clocks as they are";
+}
+
 TEST(FirstDeath, OnlyOfRanksAndOnlyIfOneFailed) {
   std::vector<Process> all;
   all.push_back(rank(0, "exit", 0, 10));

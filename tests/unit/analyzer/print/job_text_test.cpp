@@ -109,6 +109,14 @@ TEST(JobText, TheFirstToFailIsTheFirstLine) {
   EXPECT_EQ(text.rfind("Rank 3 (pp 0, dp 3) failed first: killed by SIGKILL after 12.1 s\n", 0), 0u) << text;
   EXPECT_NE(text.find("400 ms to 600 ms later, 2 ranks followed: ranks 0, 1: exited with 1"), std::string::npos)
       << text;
+  EXPECT_EQ(text.find("clocks"), std::string::npos) << text;
+  differences.death->clock_error = 1;
+  EXPECT_NE(ranks_text(ranks, differences, {}).find("the clocks of the hosts agree within 1.0 s: assumed"),
+            std::string::npos);
+  differences.death->clock_error = 0.05, differences.death->clocks_compared = true;
+  text = ranks_text(ranks, differences, {});
+  EXPECT_NE(text.find("the clocks of the hosts agree within 50 ms: compared by the steps"), std::string::npos)
+      << text;
   differences.death->first.push_back({9, "gpu-2", "", "killed by SIGKILL", 12.1});
   differences.death->hosts = 3;
   text = ranks_text(ranks, differences, {});

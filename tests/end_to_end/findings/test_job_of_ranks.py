@@ -4,6 +4,7 @@ Truth: the program gives one rank 96 MiB more, and kills one. Its first stage ha
 """
 import json
 import os
+import socket
 import subprocess
 import unittest
 
@@ -23,6 +24,19 @@ class Job(harness.Case):
         self.assertNotEqual(done.returncode, 0)
         ranks = [process for process in report["processes"] if process["kind"] == "rank"]
         self.assertEqual(sorted(rank["rank"] for rank in ranks), list(range(world)), done.stderr.decode(errors="replace")[-3000:])
+        return report
+
+    def run_ranks(self, world, *arguments):
+        """Runs the program in forked ranks, so that PyTorch is imported once, and returns the report."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        done, report = self.trace([harness.torch_python(), harness.program("forked_stages.py"), str(DIFFERENT), str(DIES), *arguments],
+                                  {"WORLD_SIZE": str(world), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+                                   "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"})
+        self.assertEqual(done.returncode, 1, done.stderr.decode(errors="replace")[-3000:])
+        ranks = [process for process in report["processes"] if process["kind"] == "rank"]
+        self.assertEqual(sorted(rank["rank"] for rank in ranks), list(range(world)))
         return report
 
     def assert_named(self, report, world):
@@ -60,14 +74,22 @@ class Job(harness.Case):
 
 
 class FourRanks(Job):
-    def test_torchrun_with_a_mesh(self):
-        report = self.run_job(["torch.distributed.run", "--standalone", "--nproc-per-node", "4"], 4, "mesh")
+    def test_with_a_mesh(self):
+        report = self.run_ranks(4, "mesh")
         self.assert_coordinates(report, 2)
         self.assert_named(report, 4)
         self.assert_difference_of_two(0, DIFFERENT)
         done = subprocess.run([harness.COMMAND, "diff", "--rank", "0", "--rank", "9", self.out], check=False, capture_output=True)
         self.assertEqual((done.returncode, done.stdout), (2, b""))
         self.assertIn(b"--rank 9: this job has no trace of it; it has 4 ranks between 0 and 3", done.stderr)
+
+
+@harness.only_in_long
+class Launched(Job):
+    def test_torchrun_with_a_mesh(self):
+        report = self.run_job(["torch.distributed.run", "--standalone", "--nproc-per-node", "4"], 4, "mesh")
+        self.assert_coordinates(report, 2)
+        self.assert_named(report, 4)
 
 
 @harness.only_in_long

@@ -19,27 +19,40 @@ class ThinnedLevels {
 
   void add(const trace::Event& event, std::int64_t bytes) {
     if (known_ && bytes == last_.bytes) return;
+    hold_until(event.stamp);
     const LevelPoint point{event.stamp, bytes, event.ordinal};
     const std::uint64_t interval = event.stamp > start_ ? (event.stamp - start_) / width_ : 0;
     if (!known_ || interval != interval_) {
       close();
       interval_ = interval;
       highest_ = lowest_ = point;
-      known_ = true;
     }
+    known_ = true;
     if (bytes > highest_.bytes) highest_ = point;
     if (bytes < lowest_.bytes) lowest_ = point;
     last_ = point;
     if (bytes != 0) empty_ = false;
   }
 
-  std::vector<LevelPoint> take() {
+  // Returns a series without points if every level was 0.
+  LevelSeries take(MemoryId memory, SeriesMeasure measure, format::Stamp end) {
     close();
+    hold_until(end);
     if (empty_) points_.clear();
-    return std::move(points_);
+    return {memory, measure, std::move(points_), static_cast<double>(ns_) / kNsInSecond,
+            byte_ns_ / kNsInSecond};
   }
 
  private:
+  static constexpr double kNsInSecond = 1e9;
+
+  // Adds the time from the last change of the level to `stamp`.
+  void hold_until(format::Stamp stamp) {
+    if (!known_ || stamp <= last_.stamp) return;
+    ns_ += stamp - last_.stamp;
+    byte_ns_ += static_cast<double>(last_.bytes) * static_cast<double>(stamp - last_.stamp);
+  }
+
   void close() {
     if (!known_) return;
     LevelPoint three[] = {highest_, lowest_, last_};
@@ -54,6 +67,8 @@ class ThinnedLevels {
   std::uint64_t interval_ = 0;
   bool known_ = false;
   bool empty_ = true; // every level was 0
+  std::uint64_t ns_ = 0;
+  double byte_ns_ = 0;
   LevelPoint highest_, lowest_, last_;
   std::vector<LevelPoint> points_;
 };
@@ -62,6 +77,7 @@ class SeriesOfLevels : public Observer {
  public:
   SeriesOfLevels(const trace::Facts& facts, std::size_t intervals)
       : start_(facts.start_stamp),
+        end_(facts.last_stamp),
         width_(facts.last_stamp > facts.start_stamp ? (facts.last_stamp - facts.start_stamp) / intervals + 1
                                                     : 1) {
     touched_.push_back(0);
@@ -99,8 +115,8 @@ class SeriesOfLevels : public Observer {
   std::vector<LevelSeries> take() {
     std::vector<LevelSeries> out;
     for (auto& [which, levels] : levels_)
-      if (std::vector<LevelPoint> points = levels.take(); !points.empty())
-        out.push_back({which.first, which.second, std::move(points)});
+      if (LevelSeries series = levels.take(which.first, which.second, end_); !series.points.empty())
+        out.push_back(std::move(series));
     return out;
   }
 
@@ -119,6 +135,7 @@ class SeriesOfLevels : public Observer {
   }
 
   format::Stamp start_;
+  format::Stamp end_;
   format::Stamp width_;
   std::vector<MemoryId> touched_; // memories whose level may have changed since the last event
   std::map<std::pair<MemoryId, SeriesMeasure>, ThinnedLevels> levels_;

@@ -20,6 +20,9 @@ struct LevelSeries {
   MemoryId memory = 0;
   SeriesMeasure measure = SeriesMeasure::live;
   std::vector<LevelPoint> points; // by time; the level holds until the next point
+  // Of all levels, before they are thinned, from the first one to the end of the process.
+  double seconds = 0;
+  double byte_seconds = 0; // the sum of each level times the seconds that it held
 };
 
 // Divides the time of the trace into intervals of equal length. Of each interval and series, returns the first

@@ -1,4 +1,4 @@
-// Purpose: the tables of a fleet, with the names and types of their columns. docs/fleet.md describes them.
+// Purpose: the tables of a fleet, with the names and types of their columns. docs/export.md describes them.
 #include "analyzer/export/tables/fleet_layout.h"
 
 namespace memtrace::report {
@@ -41,11 +41,16 @@ constexpr FleetColumn kFindings[] = {
     {"own_line", kText},      {"allocated_by", kText}};
 constexpr FleetColumn kSamples[] = {
     {"process", kText}, {"memory", kText}, {"measure", kText}, {"t", kReal}, {"bytes", kWhole}};
+constexpr FleetColumn kUsage[] = {{"process", kText}, {"memory", kText},       {"measure", kText},
+                                  {"seconds", kReal}, {"byte_seconds", kReal}, {"highest", kWhole}};
+constexpr FleetColumn kHeadroom[] = {{"process", kText},       {"limit_of", kText},   {"name", kText},
+                                     {"memory", kText},        {"soft", kFlag},       {"limit_bytes", kWhole},
+                                     {"needed_bytes", kWhole}, {"used_bytes", kWhole}};
 
-constexpr FleetTable kTables[] = {{"jobs", false, kJobs},      {"processes", true, kProcesses},
-                                  {"phases", true, kPhases},   {"peaks", true, kPeaks},
-                                  {"ledgers", true, kLedgers}, {"findings", true, kFindings},
-                                  {"samples", true, kSamples}};
+constexpr FleetTable kTables[] = {
+    {"jobs", false, kJobs},      {"processes", true, kProcesses}, {"phases", true, kPhases},
+    {"peaks", true, kPeaks},     {"ledgers", true, kLedgers},     {"findings", true, kFindings},
+    {"samples", true, kSamples}, {"usage", true, kUsage},         {"headroom", true, kHeadroom}};
 
 } // namespace
 

@@ -1,4 +1,4 @@
-// Purpose: the tables of a fleet, with the names and types of their columns. docs/fleet.md describes them.
+// Purpose: the tables of a fleet, with the names and types of their columns. docs/export.md describes them.
 #pragma once
 
 #include <span>
@@ -18,7 +18,17 @@ struct FleetTable {
   std::span<const FleetColumn> columns;
 };
 
-enum class FleetTableId : unsigned char { jobs, processes, phases, peaks, ledgers, findings, samples };
+enum class FleetTableId : unsigned char {
+  jobs,
+  processes,
+  phases,
+  peaks,
+  ledgers,
+  findings,
+  samples,
+  usage,
+  headroom
+};
 
 // In the order of FleetTableId.
 std::span<const FleetTable> fleet_tables();

@@ -3,9 +3,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "analyzer/export/tables/peak_groups.h"
 #include "analyzer/print/json/ledger_json.h"
 #include "analyzer/print/json/process_json.h"
+#include "analyzer/rss/headroom.h"
 
 namespace memtrace::report {
 namespace {
@@ -72,8 +75,8 @@ void FleetRows::add(ProcessAnalysis& analysis, const Findings& found) {
   peaks(analysis);
   ledgers(analysis);
   findings(analysis, found);
-  level_values(analysis, kSampleIntervals,
-               [&](const auto&... values) { stream_.row(samples, process_, values...); });
+  levels(analysis);
+  headroom(analysis);
 }
 
 void FleetRows::begin_partition(const trace::Facts& facts) {
@@ -179,6 +182,25 @@ void FleetRows::findings(ProcessAnalysis& analysis, const Findings& found) {
       stream_.row(FleetTableId::findings, process_, values..., line_of(analysis, one.site),
                   title_of(analysis, one.site));
     });
+}
+
+void FleetRows::levels(const ProcessAnalysis& analysis) {
+  for (const replay::LevelSeries& series : replay::level_series(*analysis.trace, kSampleIntervals)) {
+    const std::string memory = memory_name(series.memory);
+    const char* const measure = measure_name(series.measure);
+    std::int64_t highest = 0;
+    for (const replay::LevelPoint& point : series.points) {
+      highest = std::max(highest, point.bytes);
+      stream_.row(samples, process_, memory, measure, analysis.seconds(point.stamp), point.bytes);
+    }
+    stream_.row(usage, process_, memory, measure, series.seconds, series.byte_seconds, highest);
+  }
+}
+
+void FleetRows::headroom(const ProcessAnalysis& analysis) {
+  for (const Headroom& one : headrooms(analysis))
+    stream_.row(FleetTableId::headroom, process_, one.of, one.name, memory_name(one.memory), one.soft,
+                one.limit, one.needed, one.used);
 }
 
 } // namespace memtrace::report

@@ -31,6 +31,8 @@ class FleetRows {
              const replay::Peak& peak);
   void ledgers(const ProcessAnalysis& analysis);
   void findings(ProcessAnalysis& analysis, const Findings& findings);
+  void levels(const ProcessAnalysis& analysis);
+  void headroom(const ProcessAnalysis& analysis);
 
   RowStream stream_;
   std::string process_;                                            // of the rows that are written: "host/pid"

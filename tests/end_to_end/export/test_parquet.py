@@ -9,7 +9,7 @@ import unittest
 import exports
 import harness
 
-TABLES = ("jobs", "processes", "phases", "peaks", "ledgers", "findings", "samples")
+TABLES = ("jobs", "processes", "phases", "peaks", "ledgers", "findings", "samples", "usage", "headroom")
 READ = """
 import json, sys
 import pyarrow.dataset
@@ -76,6 +76,12 @@ class Parquet(exports.ExportCase):
             self.assertEqual(sorted((row["id"], row["bytes"]) for row in rows["findings"] if row["process"] == name),
                              sorted((finding["id"], finding["bytes"]) for finding in process["findings"]))
             self.check_ledgers(rows, name)
+            self.assertEqual({(row["memory"], row["measure"]): row["highest"] for row in rows["usage"] if row["process"] == name},
+                             highest)
+            self.assertEqual(sorted((row["limit_of"], row["name"], row["limit_bytes"], row["needed_bytes"], row["used_bytes"])
+                                    for row in rows["headroom"] if row["process"] == name),
+                             sorted((one["of"], one["name"], one["limit"], one["needed"], one["used"])
+                                    for one in process["headroom"]))
 
     def check_ledgers(self, rows, name):
         """The rows of a ledger, with its residual, add up to its total."""

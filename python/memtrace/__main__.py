@@ -22,7 +22,7 @@ def main() -> int:
 
     command = beside_package() or PLACES[0]
     words = sys.argv[1:]
-    if words[:1] in (["export"], ["jupyter"], ["mcp"]):  # the Python with their packages is this one
+    if words[:1] in (["export"], ["fleet"], ["jupyter"], ["mcp"]):  # the Python with their packages is this one
         words[1:1] = ["--python", sys.executable]
     try:
         os.execv(command, ["memtrace", *words])

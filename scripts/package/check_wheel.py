@@ -4,7 +4,7 @@
 usage: check_wheel.py WHEEL PLATFORM
 
 auditwheel must find the wheel consistent with PLATFORM, or with an older one. The versions of glibc that `readelf -V` lists
-must be of PLATFORM, too. The command must need no library at all.
+must be of PLATFORM, too. The command must need no library at all. The queries of memtrace fleet must be in the wheel.
 """
 import os
 import re
@@ -14,6 +14,8 @@ import tempfile
 import zipfile
 
 COMMAND = "memtrace/bin/memtrace"
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+QUERIES = "memtrace/fleet/sql"
 
 
 def output_of(*command):
@@ -42,6 +44,9 @@ def faults(wheel, floor):
                     yield f"{binary} needs glibc {version}"
         if "NEEDED" in output_of("readelf", "-dW", os.path.join(folder, COMMAND)):
             yield f"{COMMAND} needs a library"
+        for name in sorted(os.listdir(f"{ROOT}/python/{QUERIES}")):
+            if not os.path.isfile(f"{folder}/{QUERIES}/{name}"):
+                yield f"{QUERIES}/{name} is missing"
 
 
 def main():

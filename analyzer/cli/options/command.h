@@ -15,6 +15,7 @@
 #include "analyzer/cli/commands/tree_command.h"
 #include "analyzer/cli/doctor/doctor_command.h"
 #include "analyzer/cli/run/env_command.h"
+#include "analyzer/cli/run/fleet_command.h"
 #include "analyzer/cli/run/jupyter_command.h"
 #include "analyzer/cli/run/mcp_command.h"
 #include "analyzer/cli/run/run_command.h"
@@ -30,6 +31,6 @@ struct Say {
 using Command =
     std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, ExplainArguments, PackArguments,
                  TreeArguments, CheckArguments, ExportArguments, RunArguments, EnvArguments, ArmArguments,
-                 JupyterArguments, McpArguments, DoctorArguments, TopArguments>;
+                 JupyterArguments, McpArguments, DoctorArguments, TopArguments, FleetArguments>;
 
 } // namespace memtrace::cli

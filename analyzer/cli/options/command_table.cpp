@@ -33,6 +33,7 @@ std::unique_ptr<CLI::App> command_table(const std::vector<std::string>& traced,
   add_top(*app, keep);
   add_check(*app, keep);
   add_export(*app, keep);
+  add_fleet(*app, keep);
   add_pack(*app, keep);
   add_run(*app, traced, keep);
   add_env(*app, keep);

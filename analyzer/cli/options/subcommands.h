@@ -17,6 +17,7 @@
 #include "analyzer/cli/commands/tree_command.h"
 #include "analyzer/cli/doctor/doctor_command.h"
 #include "analyzer/cli/run/env_command.h"
+#include "analyzer/cli/run/fleet_command.h"
 #include "analyzer/cli/run/jupyter_command.h"
 #include "analyzer/cli/run/mcp_command.h"
 #include "analyzer/cli/run/run_command.h"
@@ -36,6 +37,7 @@ void add_tree(CLI::App& app, const std::function<void(const TreeArguments&)>& pa
 void add_top(CLI::App& app, const std::function<void(const TopArguments&)>& parsed);
 void add_check(CLI::App& app, const std::function<void(const CheckArguments&)>& parsed);
 void add_export(CLI::App& app, const std::function<void(const ExportArguments&)>& parsed);
+void add_fleet(CLI::App& app, const std::function<void(const FleetArguments&)>& parsed);
 void add_pack(CLI::App& app, const std::function<void(const PackArguments&)>& parsed);
 void add_env(CLI::App& app, const std::function<void(const EnvArguments&)>& parsed);
 void add_arm(CLI::App& app, const std::function<void(const ArmArguments&)>& parsed);

@@ -1,2 +1,2 @@
-# Purpose: the figures of many ranks as files of Parquet. docs/export.md describes them.
-"""Files of Parquet with the figures of many ranks."""
+# Purpose: the figures of many ranks as files of Parquet, and queries over them. docs/export.md and docs/fleet.md.
+"""Files of Parquet with the figures of many ranks, and queries over them."""

@@ -80,6 +80,18 @@ class Wheel(harness.Case):
         self.assertEqual(done.stderr, "")
         self.assertIn("of the wheel", done.stdout)
 
+    def test_the_queries_of_a_fleet_are_in_the_wheel_and_in_an_install_tree(self):
+        """The command of each names them, with the package of its own tree."""
+        names = sorted(name[:-4] for name in os.listdir(os.path.join(harness.ROOT, "python", "memtrace", "fleet", "sql")))
+        self.assertTrue(names)
+        tree = os.path.join(self.scratch, "tree")
+        subprocess.run(["cmake", "--install", harness.BUILD, "--prefix", tree], check=True, capture_output=True)
+        for command in ([sys.executable, "-m", "memtrace"], [os.path.join(tree, "bin", "memtrace")]):
+            done = self.run_in("traced", [*command, "fleet", "--list"],
+                               harness.bare_environment(**({"PYTHONPATH": self.site} if command[1:] else {})), text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual([line.split()[0] for line in done.stdout.splitlines()], names)
+
     def test_the_entry_points_are_in_the_package(self):
         """scripts/release makes the wheel from this file."""
         with open(os.path.join(harness.ROOT, "pyproject.toml"), encoding="utf-8") as file:

@@ -203,7 +203,7 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
   }
   EXPECT_EQ(refused({"bottom"}),
             "bottom: no such command; this version has report, diff, explain, postmortem, tree, top, check, "
-            "export, pack, run, env, arm, jupyter, mcp, doctor");
+            "export, fleet, pack, run, env, arm, jupyter, mcp, doctor");
 }
 
 // One line for each kind of value: it names the option, the value, and the values that are taken.
@@ -215,7 +215,7 @@ TEST(Arguments, OfAWrongValueAreNamedWithWhatIsExpected) {
   EXPECT_EQ(refused({"report", "a", "b"}), "these words were not expected: b; see memtrace report --help");
   EXPECT_EQ(refused({}),
             "no command is given; this version has report, diff, explain, postmortem, tree, top, check, "
-            "export, pack, "
+            "export, fleet, pack, "
             "run, env, arm, jupyter, mcp, doctor; see "
             "memtrace --help");
   EXPECT_EQ(refused({"report", "--format", "xml"}),

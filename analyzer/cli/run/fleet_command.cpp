@@ -1,0 +1,54 @@
+// Purpose: `memtrace fleet`: starts the queries over the files that `memtrace export --to parquet` wrote.
+#include "analyzer/cli/run/fleet_command.h"
+
+#include <utility>
+
+#include "analyzer/cli/run/python_module.h"
+#include "analyzer/job/usage_error.h"
+
+namespace memtrace::cli {
+namespace {
+
+// The current folder may have files that replace modules of Python.
+constexpr const char* kStartFleet = R"(import sys
+sys.path[:] = [folder for folder in sys.path if folder]
+try:
+    from memtrace.fleet.start import main
+except ImportError:
+    print("memtrace: fleet: " + sys.executable + " has no package memtrace with the queries; install it: pip install "
+          "'libmemtrace[fleet]', or name another Python: --python FILE", file=sys.stderr)
+    sys.exit(2)
+sys.exit(main(sys.argv[1:])))";
+
+void check_words(const FleetArguments& arguments) {
+  if (arguments.list) return;
+  if (arguments.query.empty())
+    throw report::UsageError("fleet: no query is given; memtrace fleet --list names them");
+  if (arguments.directories.empty())
+    throw report::UsageError(
+        "fleet: no directory is given; name one that memtrace export --to parquet wrote: "
+        "memtrace fleet " +
+        arguments.query + " DIR");
+  if (!arguments.master.empty() && arguments.engine != "spark")
+    throw report::UsageError("--master: is for Spark alone; add --engine spark");
+}
+
+} // namespace
+
+int fleet_command(const FleetArguments& arguments) {
+  check_words(arguments);
+  std::vector<std::string> words = {arguments.python, "-c", kStartFleet};
+  if (arguments.list) {
+    words.emplace_back("--list");
+  } else {
+    words.insert(words.end(), {"--engine=" + arguments.engine, "--format=" + arguments.format,
+                               "--rows=" + std::to_string(arguments.rows)});
+    if (!arguments.master.empty()) words.push_back("--master=" + arguments.master);
+    for (const std::string& job : arguments.jobs) words.push_back("--job=" + job);
+    words.insert(words.end(), {"--", arguments.query});
+    words.insert(words.end(), arguments.directories.begin(), arguments.directories.end());
+  }
+  become_python(std::move(words), "name a Python that has duckdb or pyspark: --python FILE");
+}
+
+} // namespace memtrace::cli

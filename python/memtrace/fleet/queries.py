@@ -1,0 +1,80 @@
+# Purpose: the queries over the figures of many ranks: files of SQL that every engine runs without a change.
+"""Finds queries, and the tables that they read."""
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sql")
+TABLES = ("jobs", "processes", "phases", "peaks", "ledgers", "findings", "samples", "usage", "headroom")
+NOT_BY_RANK = ("jobs",)
+
+
+class Refused(Exception):
+    """The query cannot run. The text is one line: the thing, the reason, the way out."""
+
+
+class Query(NamedTuple):
+    name: str
+    sql: str
+
+    @property
+    def purpose(self) -> str:
+        """What the query answers, from its first line."""
+        found = re.match(r"-- Purpose: (.*)", self.sql)
+        return found.group(1) if found else ""
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables that the query may read."""
+        text = re.sub(r"--[^\n]*|'[^']*'", " ", self.sql)
+        read = set(re.findall(r"\b(?:from|join|,)\s+(\w+)", text, re.IGNORECASE))
+        return [name for name in TABLES if name in read]
+
+
+def _read(name: str, path: str) -> Query:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return Query(name, file.read().strip().rstrip(";"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is not text in UTF-8"
+        raise Refused(f"{path}: {reason}") from None
+
+
+def all_queries() -> list[Query]:
+    """Returns the queries of this installation, by name."""
+    return [_read(name[:-4], os.path.join(FOLDER, name)) for name in sorted(os.listdir(FOLDER)) if name.endswith(".sql")]
+
+
+def find_query(name: str) -> Query:
+    """Returns the query of that name, or that of the file if the name ends in .sql."""
+    if name.endswith(".sql"):
+        return _read(os.path.basename(name)[:-4], name)
+    known = all_queries()
+    for query in known:
+        if query.name == name:
+            return query
+    names = ", ".join(query.name for query in known)
+    raise Refused(f"{name}: no such query; there are {names}, or name a file that ends in .sql")
+
+
+def is_address(directory: str) -> bool:
+    """True if the engine finds the files elsewhere, as in object storage."""
+    return "://" in directory
+
+
+def check_directories(directories: list[str], tables: list[str]) -> None:
+    """Raises Refused if a local directory lacks a table that the query reads."""
+    for directory in directories:
+        if is_address(directory):
+            continue
+        if not os.path.isdir(directory):
+            raise Refused(f"{directory}: no such directory; name one that memtrace export --to parquet wrote")
+        if not os.path.isdir(os.path.join(directory, "processes")):
+            raise Refused(f"{directory}: has no files of memtrace export --to parquet; write them: "
+                          f"memtrace export TRACE --to parquet -o {directory}")
+        for table in tables:
+            if not os.path.isdir(os.path.join(directory, table)):
+                raise Refused(f"{directory}: has no table {table}, which the query reads; an older version wrote it: "
+                              "export the traces again")

@@ -1,0 +1,147 @@
+"""Purpose: rows of fleets with known figures, and the commands that write and ask them."""
+import json
+import os
+import subprocess
+import sys
+
+import exports
+import harness
+from harness import MIB
+
+RANKS, HOSTS, TP = 16, 4, 2
+SECONDS = 7200.0
+STEP = 120  # seconds
+SAVE = "#!/bin/sh\necho ready\nexec cat > \"$STREAM\"\n"
+WRITE = "import sys; from memtrace.fleet.parquet_files import main; sys.exit(main(sys.argv[1]))"
+
+
+class Rows:
+    """Rows by the names of columns, as the stream that the writer of Parquet reads."""
+
+    def __init__(self, header):
+        self.header = header
+        self.columns = {name: [column for column, _ in table["columns"]] for name, table in header["tables"].items()}
+        self.lines = [header]
+        self.count = 0
+
+    def partition(self, job, rank):
+        self.lines.append({"job": job, "rank": rank})
+
+    def add(self, table, **values):
+        unknown = set(values) - set(self.columns[table])
+        assert not unknown, unknown
+        self.lines.append([table, *(values.get(column) for column in self.columns[table])])
+        self.count += 1
+
+    def text(self):
+        return "".join(json.dumps(line) + "\n" for line in [*self.lines, {"rows": self.count}])
+
+
+class Rank:
+    """The figures of one rank of a planted fleet. `faults` are planted, or none is."""
+
+    def __init__(self, number, faults):
+        self.number = number
+        self.host = f"node{number * HOSTS // RANKS}"
+        self.pp, self.tp, self.dp = number * 2 // RANKS, number % TP, number // TP % (RANKS // 2 // TP)
+        self.process = f"{self.host}/{100 + number}"
+        self.parameters = (400 if self.pp == 0 else 300) * MIB
+        self.extra = 300 * MIB if faults and number == 5 else 0
+        self.leak = 4096 if faults and self.tp == 1 else 0  # bytes in each second
+        self.memory = (64 if faults and self.host == "node2" else 128) * 1024 * MIB
+        self.cache = (40 if faults and self.host == "node3" else 2) * 1024 * MIB
+        self.retained = (number + 1) * MIB
+
+    @property
+    def peak(self):
+        return self.parameters + self.extra + 100 * MIB
+
+    def write(self, rows, job, started, more):
+        rows.partition(job, self.number)
+        if self.number == 0:
+            rows.add("jobs", attempt=1, launcher="torchrun", world_size=RANKS, schema="memtrace.parquet/1")
+        rows.add("processes", process=self.process, pid=100 + self.number, host=self.host, kind="rank", pp=self.pp, tp=self.tp,
+                 dp=self.dp, start_unix=started, duration=SECONDS, host_memory=self.memory, host_cache=self.cache + MIB,
+                 host_shmem=MIB)
+        self.write_levels(rows)
+        for role, line, size in (("parameter", "train.py:10", self.parameters), ("activation", "train.py:20", 100 * MIB + more),
+                                 ("unknown", "train.py:99", self.extra)):
+            if size:
+                rows.add("peaks", process=self.process, memory="host", measure="live", leads=True, phase="forward", role=role,
+                         kind="heap", own_line=line, bytes=size, untouched=0, asked=size - 1024, blocks=4, how="measured")
+        rows.add("ledgers", process=self.process, scope="process", memory="host", at="peak_rss", total=self.peak,
+                 name="kept by the allocator", bytes=self.retained, how="measured")
+        rows.add("ledgers", process=self.process, scope="process", memory="host", at="end", total=self.peak,
+                 name="kept by the allocator", bytes=900 * MIB, how="measured")
+        rows.add("headroom", process=self.process, limit_of="node", name=self.host, memory="host", soft=False,
+                 limit_bytes=self.memory, needed_bytes=self.peak, used_bytes=self.memory)
+        rows.add("headroom", process=self.process, limit_of="device", name="cuda:0", memory="cuda:0", soft=False,
+                 limit_bytes=80 * 1024 * MIB, used_bytes=(20 + self.number) * 1024 * MIB)
+
+    def write_levels(self, rows):
+        for phase, level in (("load", self.parameters), ("forward", self.peak)):
+            for step in (0, 1):
+                rows.add("phases", process=self.process, memory="host", path=phase, phase=phase, step=step, steady=False,
+                         count=1, peak_live=level - step, tensor_peak=0)
+        for second in range(0, int(SECONDS), STEP):
+            for wave in (0, 50 * MIB):  # each step goes up and down
+                rows.add("samples", process=self.process, memory="host", measure="live", t=second + wave / MIB / 2,
+                         bytes=self.parameters + wave + self.leak * second)
+        for measure, level in (("rss", self.peak), ("reserved", 3 * 1024 * MIB), ("tensor", 1024 * MIB)):
+            rows.add("usage", process=self.process, memory="host" if measure == "rss" else "cuda:0", measure=measure,
+                     seconds=SECONDS, byte_seconds=level * SECONDS, highest=level)
+
+
+class FleetCase(exports.ExportCase):
+    """A directory of Parquet, and the rows that a query gives."""
+
+    def setUp(self):
+        super().setUp()
+        self.files = os.path.join(self.scratch, "fleet")
+        self.with_packages = harness.bare_environment(PYTHONPATH=os.pathsep.join(
+            (harness.packages("datasets"), harness.packages("duckdb"), os.path.join(harness.ROOT, "python"))))
+
+    def header(self):
+        """Returns the first line of the stream of a real export."""
+        if not os.path.isdir(self.out):
+            self.trace_c()
+        save, stream = (os.path.join(self.scratch, name) for name in ("save", "stream"))
+        with open(save, "w", encoding="utf-8") as file:
+            file.write(SAVE)
+        os.chmod(save, 0o755)
+        subprocess.run([harness.COMMAND, "export", self.out, "--to", "parquet", "-o", "x", "--python", save], check=True,
+                       env=harness.bare_environment(STREAM=stream), timeout=120)
+        with open(stream, encoding="utf-8") as file:
+            return json.loads(file.readline())
+
+    def plant(self, job, faults, started=1000.0, more=0, header=None, ranks=RANKS):
+        """Writes the first ranks of a job of 16, and returns their figures."""
+        rows = Rows(header or self.header())
+        written = [Rank(number, faults) for number in range(ranks)]
+        for rank in written:
+            rank.write(rows, job, started, more)
+        subprocess.run([harness.torch_python(), "-c", WRITE, self.files], input=rows.text(), text=True, check=True,
+                       stdout=subprocess.DEVNULL, env=self.with_packages, timeout=120)
+        return written
+
+    def fleet(self, *words, status=0):
+        """Returns what `memtrace fleet` writes, or its error."""
+        done = subprocess.run([harness.COMMAND, "fleet", "--python", harness.torch_python(), *words], env=self.with_packages,
+                              capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=300,
+                              cwd=self.scratch)
+        self.assertEqual(done.returncode, status, done.stderr)
+        if status == 0:
+            self.assertEqual(done.stderr, "")
+        return done.stdout if status == 0 else done.stderr
+
+    def ask(self, query, *words):
+        return json.loads(self.fleet(query, self.files, "--format", "json", *words))["rows"]
+
+
+def python_path():
+    """Returns the folder of the package, for programs that mark phases."""
+    return os.path.join(harness.ROOT, "python")
+
+
+def python():
+    return sys.executable

@@ -17,6 +17,7 @@
 #include "analyzer/export/timeline/perfetto_trace.h"
 #include "analyzer/export/torch/snapshot_export.h"
 #include "analyzer/findings/all_findings.h"
+#include "analyzer/findings/process/across_processes.h"
 #include "analyzer/job/job_survey.h"
 #include "analyzer/job/trace_lookup.h"
 
@@ -122,15 +123,21 @@ int export_parquet(const ExportArguments& arguments, Meter& meter) {
   std::stable_sort(processes.begin(), processes.end(), [](const report::Process& a, const report::Process& b) {
     return a.facts.rank < b.facts.rank;
   });
+  const bool workers = std::any_of(processes.begin(), processes.end(),
+                                   [](const report::Process& process) { return process.kind == "worker"; });
   try {
     report::FleetRows rows([&writer](std::string_view part) {
       if (!writer.write(part)) throw WriterEnded();
     });
+    report::JobFindings across;
     for (report::Process& process : processes) {
       if (!process.trace) process.trace = std::make_unique<trace::Trace>(process.path, &meter);
       const auto analysis = report::analyze_process(std::move(process.trace), process.kind, process.end, {});
-      rows.add(*analysis, report::find(*analysis));
+      const report::Findings findings = report::find(*analysis);
+      across.add(*analysis, findings, workers);
+      rows.add(*analysis, findings);
     }
+    rows.add_job(across.find());
     rows.finish();
   } catch (const WriterEnded&) {
   }

@@ -46,11 +46,17 @@ constexpr FleetColumn kUsage[] = {{"process", kText}, {"memory", kText},       {
 constexpr FleetColumn kHeadroom[] = {{"process", kText},       {"limit_of", kText},   {"name", kText},
                                      {"memory", kText},        {"soft", kFlag},       {"limit_bytes", kWhole},
                                      {"needed_bytes", kWhole}, {"used_bytes", kWhole}};
+constexpr FleetColumn kJobFindings[] = {
+    {"id", kText},          {"title", kText},    {"memory", kText},         {"phase", kText},
+    {"step", kWhole},       {"bytes", kWhole},   {"bytes_at_peak", kWhole}, {"bytes_at_end", kWhole},
+    {"confidence", kText},  {"evidence", kText}, {"remedy", kText},         {"own_line", kText},
+    {"allocated_by", kText}};
 
-constexpr FleetTable kTables[] = {
-    {"jobs", false, kJobs},      {"processes", true, kProcesses}, {"phases", true, kPhases},
-    {"peaks", true, kPeaks},     {"ledgers", true, kLedgers},     {"findings", true, kFindings},
-    {"samples", true, kSamples}, {"usage", true, kUsage},         {"headroom", true, kHeadroom}};
+constexpr FleetTable kTables[] = {{"jobs", false, kJobs},        {"processes", true, kProcesses},
+                                  {"phases", true, kPhases},     {"peaks", true, kPeaks},
+                                  {"ledgers", true, kLedgers},   {"findings", true, kFindings},
+                                  {"samples", true, kSamples},   {"usage", true, kUsage},
+                                  {"headroom", true, kHeadroom}, {"job_findings", false, kJobFindings}};
 
 } // namespace
 

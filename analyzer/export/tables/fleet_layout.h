@@ -27,7 +27,8 @@ enum class FleetTableId : unsigned char {
   findings,
   samples,
   usage,
-  headroom
+  headroom,
+  job_findings
 };
 
 // In the order of FleetTableId.

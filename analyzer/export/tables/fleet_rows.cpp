@@ -79,6 +79,15 @@ void FleetRows::add(ProcessAnalysis& analysis, const Findings& found) {
   headroom(analysis);
 }
 
+void FleetRows::add_job(const std::vector<JobFinding>& found) {
+  for (const JobFinding& one : found) {
+    std::optional<std::string> line, title;
+    if (one.site != nullptr) line = one.site->line(), title = one.site->title();
+    finding_values(one.finding,
+                   [&](const auto&... values) { stream_.row(job_findings, values..., line, title); });
+  }
+}
+
 void FleetRows::begin_partition(const trace::Facts& facts) {
   const std::pair<std::string, std::uint32_t> wanted = {facts.job, facts.rank};
   if (partition_ == wanted) return;

@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "analyzer/export/tables/job_rows.h"
 #include "analyzer/export/tables/row_stream.h"
+#include "analyzer/findings/process/job_finding.h"
 
 namespace memtrace::report {
 
@@ -17,6 +19,8 @@ class FleetRows {
   explicit FleetRows(RowStream::Write write) : stream_(std::move(write)) {}
 
   void add(ProcessAnalysis& analysis, const Findings& findings);
+  // Adds findings about several processes. Call it after the last process.
+  void add_job(const std::vector<JobFinding>& findings);
   void finish() { stream_.finish(); }
 
  private:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from .queries import NOT_BY_RANK, Query, Refused
+from .queries import NOT_BY_RANK, RANKS, Query, Refused
 
 
 def _text(value: str) -> str:
@@ -19,7 +19,7 @@ def _view(table: str, directories: list[str], jobs: list[str]) -> str:
     files = ", ".join(_text(f"{directory.rstrip('/')}/{table}{depth}") for directory in directories)
     types = "'job': VARCHAR, 'rank': BIGINT" if by_rank else "'job': VARCHAR"
     chosen = f" WHERE job IN ({', '.join(_text(job) for job in jobs)})" if jobs else ""
-    return (f"CREATE VIEW {table} AS SELECT * FROM read_parquet([{files}], hive_partitioning = true, "
+    return (f"CREATE VIEW {table} AS SELECT * REPLACE (COALESCE(job, '') AS job) FROM read_parquet([{files}], hive_partitioning = true, "
             f"hive_types = {{{types}}}){chosen}")
 
 
@@ -34,6 +34,8 @@ def run(query: Query, directories: list[str], jobs: list[str], _master: str) -> 
     try:
         for table in query.tables:
             connection.execute(_view(table, directories, jobs))
+        if query.reads_ranks:
+            connection.execute(f"CREATE VIEW ranks AS {RANKS}")
         connection.execute(query.sql)
         return [column[0] for column in connection.description or []], connection.fetchall()
     except duckdb.Error as error:

@@ -34,7 +34,7 @@ class _Files:
                         for name, table in tables.items()}
         self.by_rank = {name: table["by_rank"] for name, table in tables.items()}
         self.rows: dict[str, list[list[Any]]] = {}
-        self.written: list[str] = []
+        self.written: dict[str, None] = {}  # paths, each once
 
     def _write(self, name: str, folder: str) -> None:
         schema = self.schemas[name]
@@ -44,15 +44,16 @@ class _Files:
         os.makedirs(os.path.join(self.stage, name, folder), exist_ok=True)
         path = os.path.join(name, folder, "part.parquet")
         self.parquet.write_table(table, os.path.join(self.stage, path), compression="zstd")
-        self.written.append(path)
+        self.written[path] = None
 
     def close_partition(self, job: str, rank: Optional[int]) -> None:
-        """Writes the rows of the rank. A table without rows gets a file, too: it replaces that of an earlier export."""
+        """Writes the rows of the rank. A table without rows gets a file, too: it replaces that of an earlier export.
+        The rows of a job come with any of its ranks."""
         of_job = "job=" + (quote(job, safe="") or NO_RANK)
         for name, by_rank in self.by_rank.items():
             if by_rank:
                 self._write(name, os.path.join(of_job, f"rank={NO_RANK if rank is None else rank}"))
-            elif name in self.rows:
+            elif name in self.rows or os.path.join(name, of_job, "part.parquet") not in self.written:
                 self._write(name, of_job)
 
     def publish(self) -> None:

@@ -7,8 +7,12 @@ import re
 from typing import NamedTuple
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sql")
-TABLES = ("jobs", "processes", "phases", "peaks", "ledgers", "findings", "samples", "usage", "headroom")
-NOT_BY_RANK = ("jobs",)
+TABLES = ("jobs", "processes", "phases", "peaks", "ledgers", "findings", "samples", "usage", "headroom",
+          "job_findings")
+NOT_BY_RANK = ("jobs", "job_findings")
+# A view that each engine makes. A launcher has no rank, but the ranks that it started have.
+RANKS = ("SELECT p.* FROM (SELECT q.*, MAX(q.rank) OVER (PARTITION BY q.job) AS last_rank FROM processes q) p "
+         "WHERE p.kind NOT IN ('worker', 'child') AND (p.rank IS NOT NULL OR p.last_rank IS NULL)")
 
 
 class Refused(Exception):
@@ -28,9 +32,17 @@ class Query(NamedTuple):
     @property
     def tables(self) -> list[str]:
         """The tables that the query may read."""
+        read = self._names()
+        return [name for name in TABLES if name in read or (name == "processes" and self.reads_ranks)]
+
+    @property
+    def reads_ranks(self) -> bool:
+        """True if the query may read the view of the ranks."""
+        return "ranks" in self._names()
+
+    def _names(self) -> set[str]:
         text = re.sub(r"--[^\n]*|'[^']*'", " ", self.sql)
-        read = set(re.findall(r"\b(?:from|join|,)\s+(\w+)", text, re.IGNORECASE))
-        return [name for name in TABLES if name in read]
+        return set(re.findall(r"(?:\bfrom|\bjoin|,)\s+(\w+)", text, re.IGNORECASE))
 
 
 def _read(name: str, path: str) -> Query:

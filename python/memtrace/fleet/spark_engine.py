@@ -10,7 +10,7 @@ import sys
 import tempfile
 from typing import Any, Iterator
 
-from .queries import NOT_BY_RANK, Query, Refused
+from .queries import NOT_BY_RANK, RANKS, Query, Refused
 
 LOCAL_PARTITIONS = "8"  # of a shuffle; Spark's 200 take longer than the query where there is one machine
 
@@ -62,7 +62,7 @@ def _make_view(session: Any, table: str, directories: list[str], jobs: list[str]
         frame = session.read.parquet(f"{directory.rstrip('/')}/{table}")
         if table not in NOT_BY_RANK:
             frame = frame.withColumn("rank", frame["rank"].cast("bigint"))
-        parts.append(frame.filter(frame["job"].isin(jobs)) if jobs else frame)
+        parts.append(frame.filter(frame["job"].isin(jobs)) if jobs else frame.fillna("", ["job"]))
     whole = parts[0]
     for part in parts[1:]:
         whole = whole.unionByName(part)
@@ -81,6 +81,8 @@ def run(query: Query, directories: list[str], jobs: list[str], master: str) -> t
     try:
         for table in query.tables:
             _make_view(session, table, directories, jobs)
+        if query.reads_ranks:
+            session.sql(f"CREATE TEMPORARY VIEW ranks AS {RANKS}")
         frame = session.sql(query.sql)
         return list(frame.columns), [tuple(row) for row in frame.collect()]
     except PySparkException as error:

@@ -11,7 +11,7 @@ from fleets import RANKS, SECONDS, STEP
 from harness import MIB
 
 GIB_HOUR = 3600 * 1024 * MIB
-QUERIES = ("growth", "headroom", "hosts", "outliers", "peaks", "regressions", "sites", "waste")
+QUERIES = ("findings", "growth", "headroom", "hosts", "outliers", "peaks", "regressions", "sites", "waste")
 FAULTS = ("growth", "hosts", "outliers", "regressions")  # without a fault they have no row
 RECORDED = """
 import os, sys, time
@@ -19,7 +19,8 @@ if len(sys.argv) > 1:
     import memtrace
     rank, leak = int(os.environ["RANK"]), []
     with memtrace.phase("load"):
-        kept = bytearray((40 + (100 if rank == 1 else 0)) << 20)
+        kept = bytearray(70 << 20)
+        more = bytearray((100 if rank == 1 else 0) << 20)
     for step in range(40):
         memtrace.step(step)
         with memtrace.phase("forward"):
@@ -53,6 +54,10 @@ class Planted(fleets.FleetCase):
         self.check_waste(ranks)
         self.check_headroom(ranks)
         self.check_text()
+        leaks = [rank.leak + rank.number for rank in ranks if rank.leak]
+        self.assertEqual(chosen(self.ask("findings"), "finding", "line", "processes", "all_bytes", "highest_bytes", "highest_rank"),
+                         [("rank-copies", "train.py:30", None, 700 * MIB, None, None),
+                          ("leak-per-step", "-", len(leaks), sum(leaks), max(leaks), RANKS - 1)])
 
     def check_faults(self):
         self.assertEqual(chosen(self.ask("outliers"), "rank", "host", "place", "memory", "held_bytes", "more_bytes",
@@ -94,7 +99,7 @@ class Planted(fleets.FleetCase):
         self.assertEqual(chosen(rows, "line", "all_ranks_bytes"), sorted(lines.items(), key=lambda line: -line[1]))
         for row in rows:
             self.assertAlmostEqual(row["of_all_percent"], 100 * lines[row["line"]] / whole, places=5)
-        self.assertEqual(chosen(rows[2:], "ranks", "highest_bytes", "highest_rank"), [(1, 300 * MIB, 5)])
+        self.assertEqual(chosen(rows[2:], "processes", "highest_bytes", "highest_rank"), [(1, 300 * MIB, 5)])
 
     def check_waste(self, ranks):
         rows = {row["waste"]: row for row in self.ask("waste")}
@@ -192,11 +197,12 @@ class Recorded(fleets.FleetCase):
     def test_ranks_that_were_recorded(self):
         self.assertEqual(sorted(self.ranks), list(range(8)))
         row, = self.ask("outliers")
-        self.assertEqual((row["rank"], row["place"], row["line"]), (1, "pp0 tp1 dp0", "ranks.py:7"))
-        self.assertEqual(row["of_line_bytes"], 100 * MIB)
+        self.assertEqual((row["rank"], row["place"], row["line"]), (1, "pp0 tp1 dp0", "ranks.py:8"))
+        self.assertAlmostEqual(row["of_line_bytes"], 100 * MIB, delta=8192)  # with the head of the block
         self.assertEqual(chosen(self.ask("growth"), "grows", "ranks", "growing"), [("pp 1", 4, 4)])
         self.assertEqual(self.ask("hosts"), [])
         self.check_peaks()
+        self.check_findings()
         self.check_levels()
 
     def check_peaks(self):
@@ -212,7 +218,20 @@ class Recorded(fleets.FleetCase):
         for key, levels in highest.items():
             self.assertEqual(rows[key]["highest_bytes"], max(max(one) for one in levels.values()), key)
             self.assertEqual(rows[key]["ranks"], len(levels), key)
+        self.assertEqual({row["ranks"] for row in rows.values() if row["place"] == "all ranks"}, {8})  # without the launcher
         self.assertIn(("forward", "pp 1"), highest)
+
+    def check_findings(self):
+        """Those of a rank and those of the job, against the JSON of the report."""
+        expected = {(finding["id"], None): finding["bytes"] for finding in self.report()["findings"]}
+        self.assertIn(("rank-copies", None), expected)
+        found = {}
+        for process in self.ranks.values():
+            for finding in process["findings"]:
+                found.setdefault(finding["id"], []).append(finding["bytes"])
+        expected.update({(name, len(sizes)): sum(sizes) for name, sizes in found.items()})
+        self.assertIn(("leak-per-step", 4), expected)
+        self.assertEqual({(row["finding"], row["processes"]): row["all_bytes"] for row in self.ask("findings")}, expected)
 
     def check_levels(self):
         """The sum of a level over time, against the levels of the database, which has nearly all of them."""
@@ -248,7 +267,7 @@ class Refusals(fleets.FleetCase):
     def test_what_is_wrong_is_said_in_one_line(self):
         self.assertIn("--list", self.refused())
         self.assertIn("memtrace fleet peaks DIR", self.refused("peaks"))
-        self.assertIn("there are growth, headroom", self.refused("nonsense", self.scratch))
+        self.assertIn("there are findings, growth", self.refused("nonsense", self.scratch))
         self.assertIn("no such directory", self.refused("peaks", "nowhere"))
         self.assertIn("--to parquet", self.refused("peaks", self.scratch))
         self.assertIn("--engine spark", self.refused("peaks", self.scratch, "--master", "yarn"))

@@ -9,13 +9,13 @@ import unittest
 import exports
 import harness
 
-TABLES = ("jobs", "processes", "phases", "peaks", "ledgers", "findings", "samples", "usage", "headroom")
+TABLES = ("jobs", "processes", "phases", "peaks", "ledgers", "findings", "samples", "usage", "headroom", "job_findings")
 READ = """
 import json, sys
 import pyarrow.dataset
 parts = [("job", pyarrow.string()), ("rank", pyarrow.int64())]
 def rows(name):
-    hive = pyarrow.dataset.partitioning(pyarrow.schema(parts[:1 if name == "jobs" else 2]), flavor="hive")
+    hive = pyarrow.dataset.partitioning(pyarrow.schema(parts[:1 if name in ("jobs", "job_findings") else 2]), flavor="hive")
     return pyarrow.dataset.dataset(f"{sys.argv[1]}/{name}", format="parquet", partitioning=hive).to_table().to_pylist()
 print(json.dumps({name: rows(name) for name in sys.argv[2:]}))
 """
@@ -58,6 +58,8 @@ class Parquet(exports.ExportCase):
         self.trace([sys.executable, path], harness.RECORD_ALL)
 
     def check(self, rows, report):
+        self.assertEqual(sorted((row["id"], row["bytes"]) for row in rows["job_findings"]),
+                         sorted((finding["id"], finding["bytes"]) for finding in report["findings"]))
         known = {f"{process['host']}/{process['pid']}": process for process in report["processes"]}
         self.assertEqual({row["process"] for row in rows["processes"]}, set(known))
         for name, process in known.items():
@@ -76,12 +78,15 @@ class Parquet(exports.ExportCase):
             self.assertEqual(sorted((row["id"], row["bytes"]) for row in rows["findings"] if row["process"] == name),
                              sorted((finding["id"], finding["bytes"]) for finding in process["findings"]))
             self.check_ledgers(rows, name)
-            self.assertEqual({(row["memory"], row["measure"]): row["highest"] for row in rows["usage"] if row["process"] == name},
-                             highest)
-            self.assertEqual(sorted((row["limit_of"], row["name"], row["limit_bytes"], row["needed_bytes"], row["used_bytes"])
-                                    for row in rows["headroom"] if row["process"] == name),
-                             sorted((one["of"], one["name"], one["limit"], one["needed"], one["used"])
-                                    for one in process["headroom"]))
+            self.check_usage(rows, process, name, highest)
+
+    def check_usage(self, rows, process, name, highest):
+        self.assertEqual({(row["memory"], row["measure"]): row["highest"] for row in rows["usage"] if row["process"] == name},
+                         highest)
+        self.assertEqual(sorted((row["limit_of"], row["name"], row["limit_bytes"], row["needed_bytes"], row["used_bytes"])
+                                for row in rows["headroom"] if row["process"] == name),
+                         sorted((one["of"], one["name"], one["limit"], one["needed"], one["used"])
+                                for one in process["headroom"]))
 
     def check_ledgers(self, rows, name):
         """The rows of a ledger, with its residual, add up to its total."""

@@ -59,6 +59,7 @@ class Rank:
     def write(self, rows, job, started, more):
         rows.partition(job, self.number)
         if self.number == 0:
+            rows.add("job_findings", id="rank-copies", memory="host", bytes=700 * MIB, own_line="train.py:30")
             rows.add("jobs", attempt=1, launcher="torchrun", world_size=RANKS, schema="memtrace.parquet/1")
         rows.add("processes", process=self.process, pid=100 + self.number, host=self.host, kind="rank", pp=self.pp, tp=self.tp,
                  dp=self.dp, start_unix=started, duration=SECONDS, host_memory=self.memory, host_cache=self.cache + MIB,
@@ -87,6 +88,8 @@ class Rank:
             for wave in (0, 50 * MIB):  # each step goes up and down
                 rows.add("samples", process=self.process, memory="host", measure="live", t=second + wave / MIB / 2,
                          bytes=self.parameters + wave + self.leak * second)
+        if self.leak:
+            rows.add("findings", process=self.process, id="leak-per-step", memory="host", bytes=self.leak + self.number)
         for measure, level in (("rss", self.peak), ("reserved", 3 * 1024 * MIB), ("tensor", 1024 * MIB)):
             rows.add("usage", process=self.process, memory="host" if measure == "rss" else "cuda:0", measure=measure,
                      seconds=SECONDS, byte_seconds=level * SECONDS, highest=level)

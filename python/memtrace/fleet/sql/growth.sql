@@ -4,8 +4,8 @@
 WITH parts AS (
   SELECT s.job, s.process, s.memory, p.duration * 0.4 / 8 AS width,
          CAST(FLOOR((s.t - p.duration * 0.5) / (p.duration * 0.4 / 8)) AS BIGINT) AS part, s.bytes
-  FROM samples s JOIN processes p ON p.job = s.job AND p.process = s.process
-  WHERE s.measure = 'live' AND p.kind NOT IN ('worker', 'child') AND p.duration > 0
+  FROM samples s JOIN ranks p ON p.job = s.job AND p.process = s.process
+  WHERE s.measure = 'live' AND p.duration > 0
     AND s.t >= p.duration * 0.5 AND s.t < p.duration * 0.9
 ), floors AS (
   SELECT t.job, t.process, t.memory, t.width, t.part, MIN(t.bytes) AS lowest FROM parts t GROUP BY 1, 2, 3, 4, 5
@@ -20,14 +20,14 @@ WITH parts AS (
               ELSE 0 END AS a_day,
          MAX(s.width) * 8 / 3600 AS hours
   FROM steps s GROUP BY s.job, s.process, s.memory
-), ranks AS (
+), rates AS (
   SELECT c.job, c.memory, p.rank, p.process, p.pp, p.tp, p.dp, p.ep, MAX(c.a_day) AS a_day, MAX(c.hours) AS hours
-  FROM courses c JOIN processes p ON p.job = c.job AND p.process = c.process
+  FROM courses c JOIN ranks p ON p.job = c.job AND p.process = c.process
   GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
 ), placed AS (
   SELECT r.*, a.axis,
          CASE a.axis WHEN 'pp' THEN r.pp WHEN 'tp' THEN r.tp WHEN 'dp' THEN r.dp WHEN 'ep' THEN r.ep END AS coordinate
-  FROM ranks r CROSS JOIN (VALUES ('job'), ('pp'), ('tp'), ('dp'), ('ep')) AS a(axis)
+  FROM rates r CROSS JOIN (VALUES ('job'), ('pp'), ('tp'), ('dp'), ('ep')) AS a(axis)
 ), grouped AS (
   SELECT d.job, d.memory, d.axis, COALESCE(d.coordinate, -1) AS coordinate, COUNT(*) AS ranks,
          SUM(CASE WHEN d.a_day > 0 THEN 1 ELSE 0 END) AS growing, MEDIAN(d.a_day) AS typical, MAX(d.a_day) AS most,
@@ -43,7 +43,7 @@ WITH parts AS (
   FROM placed d JOIN leaking l ON l.job = d.job AND l.memory = d.memory AND l.axis = d.axis
                               AND l.coordinate = COALESCE(d.coordinate, -1)
 ), alone AS (
-  SELECT r.* FROM ranks r
+  SELECT r.* FROM rates r
   LEFT JOIN explained e ON e.job = r.job AND e.memory = r.memory AND e.process = r.process
   WHERE r.a_day > 0 AND e.process IS NULL
 ), found AS (

@@ -9,24 +9,24 @@ WITH held AS (
 ), numbered AS (
   SELECT h.*, ROW_NUMBER() OVER (PARTITION BY h.job, h.process, h.device ORDER BY h.bytes DESC, h.memory) AS place
   FROM held h
-), ranks AS (
+), placed AS (
   SELECT n.job, n.process, n.memory, n.device, n.bytes, p.rank, p.host, COALESCE(p.pp, -1) AS stage,
          CONCAT_WS(' ', 'pp' || CAST(p.pp AS STRING), 'tp' || CAST(p.tp AS STRING), 'dp' || CAST(p.dp AS STRING),
                    'ep' || CAST(p.ep AS STRING)) AS place
-  FROM numbered n JOIN processes p ON p.job = n.job AND p.process = n.process
-  WHERE n.place = 1 AND p.rank IS NOT NULL AND p.kind NOT IN ('worker', 'child')
+  FROM numbered n JOIN ranks p ON p.job = n.job AND p.process = n.process
+  WHERE n.place = 1 AND p.rank IS NOT NULL
 ), stages AS (
   SELECT r.job, r.device, r.stage, COUNT(*) AS ranks,
          CASE WHEN COUNT(*) = 2 THEN MIN(r.bytes) ELSE MEDIAN(r.bytes) END AS typical
-  FROM ranks r GROUP BY 1, 2, 3
+  FROM placed r GROUP BY 1, 2, 3
 ), spreads AS (
   SELECT r.job, r.device, r.stage, s.ranks, s.typical,
          CASE WHEN s.ranks = 2 THEN 0 ELSE MEDIAN(ABS(r.bytes - s.typical)) END AS distance
-  FROM ranks r JOIN stages s ON s.job = r.job AND s.device = r.device AND s.stage = r.stage
+  FROM placed r JOIN stages s ON s.job = r.job AND s.device = r.device AND s.stage = r.stage
   GROUP BY 1, 2, 3, 4, 5
 ), outliers AS (
   SELECT r.*, s.ranks, s.typical
-  FROM ranks r JOIN spreads s ON s.job = r.job AND s.device = r.device AND s.stage = r.stage
+  FROM placed r JOIN spreads s ON s.job = r.job AND s.device = r.device AND s.stage = r.stage
   WHERE ABS(r.bytes - s.typical) >= 67108864 AND ABS(r.bytes - s.typical) >= s.typical / 10
     AND ABS(r.bytes - s.typical) >= 6 * s.distance
 ), compared AS (
@@ -35,7 +35,7 @@ WITH held AS (
   SELECT r.job, r.process, r.device, r.stage, c.ranks, k.role, COALESCE(k.own_line, '(no line)') AS line,
          SUM(k.bytes - COALESCE(k.untouched, 0)) AS bytes
   FROM peaks k
-  JOIN ranks r ON r.job = k.job AND r.process = k.process AND r.memory = k.memory
+  JOIN placed r ON r.job = k.job AND r.process = k.process AND r.memory = k.memory
   JOIN compared c ON c.job = r.job AND c.device = r.device AND c.stage = r.stage
   WHERE k.measure = CASE WHEN k.memory = 'host' THEN 'live' ELSE 'tensor' END
   GROUP BY 1, 2, 3, 4, 5, 6, 7

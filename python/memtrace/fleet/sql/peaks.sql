@@ -6,9 +6,9 @@ WITH levels AS (
 ), placed AS (
   SELECT l.job, l.rank, l.memory, l.phase, l.bytes, a.axis,
          CASE a.axis WHEN 'pp' THEN p.pp WHEN 'tp' THEN p.tp WHEN 'dp' THEN p.dp WHEN 'ep' THEN p.ep END AS coordinate
-  FROM levels l JOIN processes p ON p.job = l.job AND p.process = l.process
+  FROM levels l JOIN ranks p ON p.job = l.job AND p.process = l.process
   CROSS JOIN (VALUES ('job'), ('pp'), ('tp'), ('dp'), ('ep')) AS a(axis)
-  WHERE p.kind NOT IN ('worker', 'child') AND l.bytes > 0
+  WHERE l.bytes > 0
 ), ordered AS (
   SELECT d.*, ROW_NUMBER() OVER (PARTITION BY d.job, d.memory, d.phase, d.axis, d.coordinate
                                  ORDER BY d.bytes DESC, d.rank) AS place

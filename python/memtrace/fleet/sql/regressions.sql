@@ -2,7 +2,7 @@
 -- A line is shown if the mean of the ranks rose by 1 MiB and by a hundredth of the whole.
 WITH started AS (
   SELECT p.job, MIN(p.start_unix) AS start, COUNT(DISTINCT p.process) AS ranks
-  FROM processes p WHERE p.kind NOT IN ('worker', 'child') GROUP BY 1
+  FROM ranks p GROUP BY 1
 ), numbered AS (
   SELECT s.*, ROW_NUMBER() OVER (ORDER BY s.start DESC, s.job DESC) AS age FROM started s
 ), two AS (
@@ -13,8 +13,8 @@ WITH started AS (
 ), lines AS (
   SELECT k.job, CASE WHEN k.memory = 'host' THEN 'host' ELSE 'gpu' END AS memory, k.role,
          COALESCE(k.own_line, '(no line)') AS line, SUM(k.bytes - COALESCE(k.untouched, 0)) AS bytes
-  FROM peaks k JOIN processes p ON p.job = k.job AND p.process = k.process
-  WHERE k.leads AND p.kind NOT IN ('worker', 'child') GROUP BY 1, 2, 3, 4
+  FROM peaks k JOIN ranks p ON p.job = k.job AND p.process = k.process
+  WHERE k.leads GROUP BY 1, 2, 3, 4
 ), sides AS (
   SELECT t.before_job, t.after_job, l.memory, l.role, l.line,
          SUM(CASE WHEN l.job = t.before_job THEN l.bytes ELSE 0 END) / MAX(t.before_ranks) AS before_mean,

@@ -9,11 +9,11 @@ WITH lines AS (
 ), totals AS (
   SELECT l.job, l.memory, SUM(l.bytes) AS bytes FROM lines l GROUP BY 1, 2
 ), sites AS (
-  SELECT o.job, o.memory, o.role, o.line, COUNT(*) AS ranks, SUM(o.bytes) AS bytes, MAX(o.bytes) AS highest,
+  SELECT o.job, o.memory, o.role, o.line, COUNT(*) AS processes, SUM(o.bytes) AS bytes, MAX(o.bytes) AS highest,
          MAX(CASE WHEN o.place = 1 THEN o.rank END) AS highest_rank
   FROM ordered o GROUP BY 1, 2, 3, 4
 )
-SELECT s.job, s.memory, s.line, s.role, s.ranks, CAST(s.bytes AS BIGINT) AS all_ranks_bytes,
+SELECT s.job, s.memory, s.line, s.role, s.processes, CAST(s.bytes AS BIGINT) AS all_ranks_bytes,
        100.0 * CAST(s.bytes AS DOUBLE) / CAST(t.bytes AS DOUBLE) AS of_all_percent,
        CAST(s.highest AS BIGINT) AS highest_bytes, s.highest_rank
 FROM sites s JOIN totals t ON t.job = s.job AND t.memory = s.memory

@@ -1,19 +1,23 @@
 // Purpose: records of several threads -> segments of a trace file, coded by the recorder's own encoder.
 #include "output.h"
 
+#include <algorithm>
+#include <cstring>
 #include <stdexcept>
+
+#include "preload/format/event_fields.h"
 
 namespace memtrace::tests {
 namespace {
 
-constexpr std::uint64_t kTraceId = 0x62656E6368212121;
 constexpr std::uint32_t kSegmentRecords = 1500; // a ring is drained when it is about so full
 constexpr std::uint64_t kRestart = 16;          // segments that are coded on from each other
 constexpr std::size_t kBuffer = kSegmentRecords * format::kMaxCoded;
 
 } // namespace
 
-Output::Output(const std::string& path) : file_(std::fopen(path.c_str(), "wb")) {
+Output::Output(const std::string& path, std::uint64_t trace_id)
+    : file_(std::fopen(path.c_str(), "wb")), trace_id_(trace_id) {
   if (file_ == nullptr) throw std::runtime_error(path + ": cannot be written");
   std::setvbuf(file_, nullptr, _IOFBF, 1 << 20);
 }
@@ -40,7 +44,7 @@ void Output::add(Segment& segment, const format::RingRecord& record, std::uint32
 
 void Output::write(Segment& segment, std::uint32_t thread, format::Source source) {
   if (segment.encoder.records() == 0) return;
-  const format::SegmentHeader header = segment.encoder.header(kTraceId, thread, source, segment.sequence);
+  const format::SegmentHeader header = segment.encoder.header(trace_id_, thread, source, segment.sequence);
   if (std::fwrite(&header, sizeof header, 1, file_) != 1 ||
       std::fwrite(segment.payload.data(), 1, segment.encoder.bytes(), file_) != segment.encoder.bytes())
     throw std::runtime_error("the trace could not be written");
@@ -52,6 +56,22 @@ void Output::write(Segment& segment, std::uint32_t thread, format::Source source
 
 void Output::define(const format::RingRecord& record) {
   add(segment(definitions_, 0), record, 0, format::Source::definitions);
+}
+
+format::TextId Output::text(const std::string& text, format::Stamp stamp) {
+  const auto [at, fresh] = texts_.try_emplace(text, static_cast<std::uint32_t>(texts_.size() + 1));
+  for (std::size_t done = 0; fresh && done < text.size();) {
+    const std::size_t here = std::min(text.size() - done, format::kTextChunk);
+    format::RingRecord chunk{};
+    chunk.stamp = stamp;
+    format::TextEvent event{format::TextId{at->second}, 0, {}};
+    std::memcpy(event.bytes, text.data() + done, here);
+    chunk.put(event);
+    done += here;
+    chunk.flags = static_cast<std::uint16_t>(here | (done < text.size() ? format::kTextMore : 0));
+    define(chunk);
+  }
+  return format::TextId{at->second};
 }
 
 void Output::put(std::uint32_t thread, const format::RingRecord& record) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,13 +14,16 @@ namespace memtrace::tests {
 
 class Output {
  public:
+  static constexpr std::uint64_t kTraceId = 0x62656E6368212121;
   // Throws std::runtime_error when the file cannot be written, then and later.
-  explicit Output(const std::string& path);
+  explicit Output(const std::string& path, std::uint64_t trace_id = kTraceId);
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
   void define(const format::RingRecord& record); // in segments of source `definitions`
+  // Returns the id of the text. Defines it with this stamp the first time.
+  format::TextId text(const std::string& text, format::Stamp stamp);
   void put(std::uint32_t thread, const format::RingRecord& record);
   // What was put so far becomes segments: a drain, which comes about twice a second.
   void drain();
@@ -40,6 +44,8 @@ class Output {
   void write(Segment& segment, std::uint32_t thread, format::Source source);
 
   std::FILE* file_;
+  std::uint64_t trace_id_;
+  std::map<std::string, std::uint32_t> texts_;
   std::vector<Segment> definitions_; // one
   std::vector<Segment> threads_;
   std::uint64_t bytes_ = 0;

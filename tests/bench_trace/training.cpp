@@ -2,7 +2,6 @@
 #include "training.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace memtrace::tests {
 namespace {
@@ -55,19 +54,7 @@ RingRecord Training::record(EventType type, std::uint8_t kind, std::uint16_t fla
 }
 
 TextId Training::text(const std::string& text) {
-  const auto [at, fresh] = texts_.try_emplace(text, static_cast<std::uint32_t>(texts_.size() + 1));
-  for (std::size_t done = 0; fresh && done < text.size();) {
-    const std::size_t here = std::min(text.size() - done, format::kTextChunk);
-    RingRecord chunk = record(EventType::text, 0, 0);
-    chunk.stamp = kStart;
-    format::TextEvent event{TextId{at->second}, 0, {}};
-    std::memcpy(event.bytes, text.data() + done, here);
-    chunk.put(event);
-    done += here;
-    chunk.flags = static_cast<std::uint16_t>(here | (done < text.size() ? format::kTextMore : 0));
-    output_.define(chunk);
-  }
-  return TextId{at->second};
+  return output_.text(text, kStart);
 }
 
 // Stack ids 1 to kSites: chains of Python frames, each the caller of later ones.

@@ -70,7 +70,6 @@ class Training {
   std::uint64_t small_ = 0; // bytes in blocks too small for a record
   std::uint64_t next_address_ = 0x7F0000000000;
   std::map<std::uint64_t, std::vector<std::uint64_t>> free_; // addresses by size, used again last first
-  std::map<std::string, std::uint32_t> texts_;
   std::vector<Block> activations_;
   std::vector<Block> gradients_;
   std::vector<Block> states_;

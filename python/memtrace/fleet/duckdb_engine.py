@@ -32,6 +32,7 @@ def run(query: Query, directories: list[str], jobs: list[str], _master: str) -> 
                       "another Python: --python FILE, or another engine: --engine spark") from None
     connection = duckdb.connect(":memory:")
     try:
+        connection.execute("SET enable_progress_bar = false")  # after 2 s, it would go to stdout
         for table in query.tables:
             connection.execute(_view(table, directories, jobs))
         if query.reads_ranks:

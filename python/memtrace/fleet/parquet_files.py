@@ -43,7 +43,8 @@ class _Files:
                                  schema=schema)
         os.makedirs(os.path.join(self.stage, name, folder), exist_ok=True)
         path = os.path.join(name, folder, "part.parquet")
-        self.parquet.write_table(table, os.path.join(self.stage, path), compression="zstd")
+        # Arrow's own schema would be a tenth of the files, and only Arrow reads it.
+        self.parquet.write_table(table, os.path.join(self.stage, path), compression="zstd", store_schema=False)
         self.written[path] = None
 
     def close_partition(self, job: str, rank: Optional[int]) -> None:

@@ -7,11 +7,10 @@ import unittest
 
 import fleets
 import harness
-from fleets import RANKS, SECONDS, STEP
+from fleets import QUERIES, RANKS, SECONDS, STEP
 from harness import MIB
 
 GIB_HOUR = 3600 * 1024 * MIB
-QUERIES = ("findings", "growth", "headroom", "hosts", "outliers", "peaks", "regressions", "sites", "waste")
 FAULTS = ("growth", "hosts", "outliers", "regressions")  # without a fault they have no row
 RECORDED = """
 import os, sys, time

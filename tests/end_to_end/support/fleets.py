@@ -8,6 +8,7 @@ import exports
 import harness
 from harness import MIB
 
+QUERIES = ("findings", "growth", "headroom", "hosts", "outliers", "peaks", "regressions", "sites", "waste")
 RANKS, HOSTS, TP = 16, 4, 2
 SECONDS = 7200.0
 STEP = 120  # seconds

@@ -15,9 +15,9 @@ void add_fleet(CLI::App& app, const std::function<void(const FleetArguments&)>& 
   command->add_option("QUERY", arguments->query, "a query of --list, or a file of SQL that ends in .sql")
       ->type_name("");
   command
-      ->add_option(
-          "DIR", arguments->directories,
-          "directories that export --to parquet wrote, or addresses that the engine knows, as s3://BUCKET")
+      ->add_option("DIR", arguments->directories,
+                   "directories that export --to parquet wrote, or addresses that the engine knows, as "
+                   "s3://BUCKET (fleet)")
       ->type_name("");
   command->add_flag("--list", arguments->list, "name the queries, and what each answers");
   command->add_option("--engine", arguments->engine, "duckdb runs here, spark also on a cluster (duckdb)")

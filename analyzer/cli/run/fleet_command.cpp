@@ -9,6 +9,8 @@
 namespace memtrace::cli {
 namespace {
 
+constexpr const char* kDefaultFleet = "fleet";
+
 // The current folder may have files that replace modules of Python.
 constexpr const char* kStartFleet = R"(import sys
 sys.path[:] = [folder for folder in sys.path if folder]
@@ -24,11 +26,6 @@ void check_words(const FleetArguments& arguments) {
   if (arguments.list) return;
   if (arguments.query.empty())
     throw report::UsageError("fleet: no query is given; memtrace fleet --list names them");
-  if (arguments.directories.empty())
-    throw report::UsageError(
-        "fleet: no directory is given; name one that memtrace export --to parquet wrote: "
-        "memtrace fleet " +
-        arguments.query + " DIR");
   if (!arguments.master.empty() && arguments.engine != "spark")
     throw report::UsageError("--master: is for Spark alone; add --engine spark");
 }
@@ -47,6 +44,7 @@ int fleet_command(const FleetArguments& arguments) {
     for (const std::string& job : arguments.jobs) words.push_back("--job=" + job);
     words.insert(words.end(), {"--", arguments.query});
     words.insert(words.end(), arguments.directories.begin(), arguments.directories.end());
+    if (arguments.directories.empty()) words.emplace_back(kDefaultFleet);
   }
   become_python(std::move(words), "name a Python that has duckdb or pyspark: --python FILE");
 }

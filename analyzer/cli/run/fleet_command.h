@@ -10,7 +10,7 @@ inline constexpr const char* kFleetEngines[] = {"duckdb", "spark"};
 
 struct FleetArguments {
   std::string query;                    // a name, or a file that ends in .sql
-  std::vector<std::string> directories; // or addresses that the engine knows, such as s3://
+  std::vector<std::string> directories; // or addresses that the engine knows, as s3://; empty: fleet
   std::vector<std::string> jobs;        // empty: all
   std::string engine = kFleetEngines[0];
   std::string master; // of Spark; "": Spark's own default, else all cores of this machine

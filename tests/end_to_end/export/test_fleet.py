@@ -265,7 +265,7 @@ class Refusals(fleets.FleetCase):
 
     def test_what_is_wrong_is_said_in_one_line(self):
         self.assertIn("--list", self.refused())
-        self.assertIn("memtrace fleet peaks DIR", self.refused("peaks"))
+        self.assertIn("fleet: no such directory", self.refused("peaks"))
         self.assertIn("there are findings, growth", self.refused("nonsense", self.scratch))
         self.assertIn("no such directory", self.refused("peaks", "nowhere"))
         self.assertIn("--to parquet", self.refused("peaks", self.scratch))

@@ -160,6 +160,16 @@ TEST(Arguments, OfMcpAreDirectoriesAndThePython) {
   EXPECT_EQ(server.directories, (std::vector<std::string>{"x", "y"}));
 }
 
+TEST(Arguments, OfFleetAreAQueryAndDirectories) {
+  const auto fleet = std::get<FleetArguments>(
+      parsed({"fleet", "outliers", "--job", "a", "x", "--engine", "spark", "--job", "b", "s3a://y"}));
+  EXPECT_EQ(fleet.query, "outliers");
+  EXPECT_EQ(fleet.directories, (std::vector<std::string>{"x", "s3a://y"}));
+  EXPECT_EQ(fleet.jobs, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(fleet.engine, "spark");
+  EXPECT_TRUE(std::get<FleetArguments>(parsed({"fleet", "--list"})).list);
+}
+
 TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
   for (const std::vector<const char*>& arguments :
        std::vector<std::vector<const char*>>{{},

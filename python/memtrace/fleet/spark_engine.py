@@ -50,7 +50,8 @@ def _session(master: str) -> Any:
 
 
 def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    java = getattr(error, "java_exception", None)  # the text of a Py4JError begins with the name of the call
+    lines = [line.strip() for line in str(error if java is None else java.toString()).splitlines() if line.strip()]
     text = lines[0] if lines else type(error).__name__
     return re.sub(r"\s+SQLSTATE: \w+$", "", text)
 
@@ -72,6 +73,7 @@ def _make_view(session: Any, table: str, directories: list[str], jobs: list[str]
 def run(query: Query, directories: list[str], jobs: list[str], master: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Returns the names of the columns, and the rows."""
     try:
+        from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
     except ImportError:
         raise Refused(f"{sys.executable} has no package pyspark of version 4; install it: pip install 'libmemtrace[spark]', "
@@ -85,7 +87,7 @@ def run(query: Query, directories: list[str], jobs: list[str], master: str) -> t
             session.sql(f"CREATE TEMPORARY VIEW ranks AS {RANKS}")
         frame = session.sql(query.sql)
         return list(frame.columns), [tuple(row) for row in frame.collect()]
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:
         raise Refused(f"{query.name}: {_first_line(error)}") from None
     finally:
         session.stop()

@@ -144,6 +144,7 @@ class Planted(fleets.FleetCase):
         self.plant("b", faults=True, header=header)
         self.assertEqual({row["job"] for row in self.ask("sites", first)}, {"a", "b"})
         self.assertEqual({row["job"] for row in self.ask("outliers", first)}, {"b"})
+        self.assertEqual({row["job"] for row in self.ask("sites", "file://" + first)}, {"a", "b"})  # as an address
 
     def check_text(self):
         for query in QUERIES if harness.ALL else ("outliers", "waste"):

@@ -84,12 +84,15 @@ class Generated(fleets.FleetCase):
     def test_spark_finds_the_same(self):
         for planted in (FAULTS[100], ()):
             truth = self.fleet_of(100, *planted)
+            self.files = "file://" + self.files  # as an address
             rows = {query: self.ask(query) for query in fleets.QUERIES}
             self.with_packages["PYTHONPATH"] += os.pathsep + harness.packages("spark")
             self.assert_names(truth, "--engine", "spark", "--master", "local[2]")
             for query, expected in rows.items():
                 if query not in ASKED:
                     self.assertEqual(self.ask(query, "--engine", "spark", "--master", "local[2]"), expected, query)
+            refusal = self.fleet("peaks", "s3a://bucket/fleet", "--engine", "spark", status=2)
+            self.assertRegex(refusal, r"\Amemtrace: fleet: peaks: [^\n]*S3AFileSystem[^\n]*\n\Z")  # its package is not there
 
 
 if __name__ == "__main__":

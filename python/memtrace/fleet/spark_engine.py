@@ -30,7 +30,8 @@ def _messages_in_file() -> Iterator[None]:
             os.close(terminal)
 
 
-def _session(master: str) -> Any:
+def start(master: str) -> Any:
+    """Returns a session. Raises Refused if Spark does not start."""
     from pyspark.sql import SparkSession
 
     builder = (SparkSession.builder.appName("memtrace fleet").config("spark.ui.showConsoleProgress", "false")
@@ -70,8 +71,18 @@ def _make_view(session: Any, table: str, directories: list[str], jobs: list[str]
     whole.createOrReplaceTempView(table)
 
 
-def run(query: Query, directories: list[str], jobs: list[str], master: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+def answer(session: Any, query: Query, directories: list[str], jobs: list[str]) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Returns the names of the columns, and the rows."""
+    for table in query.tables:
+        _make_view(session, table, directories, jobs)
+    if query.reads_ranks:
+        session.sql(f"CREATE OR REPLACE TEMPORARY VIEW ranks AS {RANKS}")
+    frame = session.sql(query.sql)
+    return list(frame.columns), [tuple(row) for row in frame.collect()]
+
+
+def run(query: Query, directories: list[str], jobs: list[str], master: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Starts Spark for one query. Returns the names of the columns, and the rows."""
     try:
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
@@ -79,14 +90,9 @@ def run(query: Query, directories: list[str], jobs: list[str], master: str) -> t
         raise Refused(f"{sys.executable} has no package pyspark of version 4; install it: pip install 'libmemtrace[spark]', "
                       "or name another Python: --python FILE") from None
     logging.disable(logging.CRITICAL)  # pyspark also logs each error that it raises
-    session = _session(master)
+    session = start(master)
     try:
-        for table in query.tables:
-            _make_view(session, table, directories, jobs)
-        if query.reads_ranks:
-            session.sql(f"CREATE TEMPORARY VIEW ranks AS {RANKS}")
-        frame = session.sql(query.sql)
-        return list(frame.columns), [tuple(row) for row in frame.collect()]
+        return answer(session, query, directories, jobs)
     except (PySparkException, Py4JError) as error:
         raise Refused(f"{query.name}: {_first_line(error)}") from None
     finally:

@@ -29,9 +29,9 @@ def _parse(words: list[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def _rounded(value: Any) -> Any:
+def rounded(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """Engines add numbers in different orders, so the last digits differ."""
-    return float(f"{value:.9g}") if isinstance(value, float) else value
+    return tuple(float(f"{value:.9g}") if isinstance(value, float) else value for value in row)
 
 
 def _print(name: str, form: str, columns: list[str], rows: list[tuple[Any, ...]], most: int) -> None:
@@ -66,7 +66,7 @@ def main(words: list[str]) -> int:
         query = find_query(arguments.query)
         check_directories(arguments.directories, query.tables)
         columns, rows = ENGINES[arguments.engine](query, arguments.directories, arguments.job, arguments.master)
-        _print(query.name, arguments.format, columns, [tuple(map(_rounded, row)) for row in rows], arguments.rows)
+        _print(query.name, arguments.format, columns, list(map(rounded, rows)), arguments.rows)
         sys.stdout.flush()
     except Refused as refused:
         print(f"memtrace: fleet: {refused}", file=sys.stderr)

@@ -75,7 +75,8 @@ def _kept(columns: list[str], rows: list[tuple[Any, ...]]) -> tuple[list[str], l
     for at, column in enumerate(columns):
         values = {row[at] for row in rows}
         if column.split("_")[-1] == "job" and len(values) == 1:
-            head.append(f"{column.replace('_', ' ')} {_cell(column, values.pop())}")
+            value = values.pop()
+            head += [f"{column.replace('_', ' ')} {_cell(column, value)}"] if value else []
         elif values != {None}:
             kept.append(at)
     return head, kept

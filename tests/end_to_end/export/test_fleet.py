@@ -171,13 +171,11 @@ class Planted(fleets.FleetCase):
         header = self.header()
         for job, faults, more in (("a b", True, 0), ("c", False, 64 * MIB)):
             self.plant(job, faults, started=1000.0 + more, more=more, header=header)
-        alone = self.with_packages["PYTHONPATH"]
-        for query in QUERIES:
-            expected = self.ask(query)
-            self.assertTrue(expected, query)
-            self.with_packages["PYTHONPATH"] = spark + os.pathsep + alone
-            self.assertEqual(self.ask(query, "--engine", "spark", "--master", "local[2]"), expected, query)
-            self.with_packages["PYTHONPATH"] = alone
+        expected = {query: self.ask(query) for query in QUERIES}
+        self.assertTrue(all(expected.values()), expected)
+        self.assertEqual(self.ask_spark(*QUERIES), expected)
+        self.with_packages["PYTHONPATH"] += os.pathsep + spark
+        self.assertEqual(self.ask("outliers", "--engine", "spark", "--master", "local[2]", "--job", "a b"), expected["outliers"])
 
 
 class Recorded(fleets.FleetCase):

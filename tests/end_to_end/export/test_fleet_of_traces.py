@@ -83,16 +83,14 @@ class Generated(fleets.FleetCase):
     @harness.only_in_long
     def test_spark_finds_the_same(self):
         for planted in (FAULTS[100], ()):
-            truth = self.fleet_of(100, *planted)
+            self.fleet_of(100, *planted)
+            expected = {query: self.ask(query) for query in fleets.QUERIES}
+            self.assertEqual([bool(expected[query]) for query in ASKED], [bool(planted)] * len(ASKED))
             self.files = "file://" + self.files  # as an address
-            rows = {query: self.ask(query) for query in fleets.QUERIES}
-            self.with_packages["PYTHONPATH"] += os.pathsep + harness.packages("spark")
-            self.assert_names(truth, "--engine", "spark", "--master", "local[2]")
-            for query, expected in rows.items():
-                if query not in ASKED:
-                    self.assertEqual(self.ask(query, "--engine", "spark", "--master", "local[2]"), expected, query)
-            refusal = self.fleet("peaks", "s3a://bucket/fleet", "--engine", "spark", status=2)
-            self.assertRegex(refusal, r"\Amemtrace: fleet: peaks: [^\n]*S3AFileSystem[^\n]*\n\Z")  # its package is not there
+            self.assertEqual(self.ask_spark(*fleets.QUERIES), expected)
+        self.with_packages["PYTHONPATH"] += os.pathsep + harness.packages("spark")
+        refusal = self.fleet("peaks", "s3a://bucket/fleet", "--engine", "spark", status=2)
+        self.assertRegex(refusal, r"\Amemtrace: fleet: peaks: [^\n]*S3AFileSystem[^\n]*\n\Z")  # its package is not there
 
 
 if __name__ == "__main__":

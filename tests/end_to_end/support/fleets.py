@@ -13,6 +13,19 @@ RANKS, HOSTS, TP = 16, 4, 2
 SECONDS = 7200.0
 STEP = 120  # seconds
 SAVE = "#!/bin/sh\necho ready\nexec cat > \"$STREAM\"\n"
+# One session of Spark for many queries: it takes half a minute to start.
+ASK_SPARK = """
+import json, sys
+from memtrace.fleet import queries, spark_engine
+from memtrace.fleet.start import rounded
+session = spark_engine.start("local[2]")
+out = {}
+for name in sys.argv[2:]:
+    columns, rows = spark_engine.answer(session, queries.find_query(name), [sys.argv[1]], [])
+    out[name] = [dict(zip(columns, rounded(row))) for row in rows]
+session.stop()
+print(json.dumps(out))
+"""
 WRITE = "import sys; from memtrace.fleet.parquet_files import main; sys.exit(main(sys.argv[1]))"
 
 
@@ -140,6 +153,14 @@ class FleetCase(exports.ExportCase):
 
     def ask(self, query, *words):
         return json.loads(self.fleet(query, self.files, "--format", "json", *words))["rows"]
+
+    def ask_spark(self, *names):
+        """Returns the rows of each query by Spark."""
+        path = self.with_packages["PYTHONPATH"] + os.pathsep + harness.packages("spark")
+        done = subprocess.run([harness.torch_python(), "-c", ASK_SPARK, self.files, *names], capture_output=True, text=True,
+                              check=False, env={**self.with_packages, "PYTHONPATH": path}, timeout=600)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
 
 
 def python_path():

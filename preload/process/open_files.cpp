@@ -12,6 +12,7 @@
 #include "preload/os/clocks.h"
 #include "preload/os/file_system.h"
 #include "preload/os/files.h"
+#include "preload/os/libc/valgrind.h"
 #include "preload/os/paths.h"
 #include "preload/os/threads.h"
 #include "preload/ring/ring.h"
@@ -178,7 +179,7 @@ bool take_share() {
 } // namespace
 
 bool open_files() {
-  settle_place();
+  if (!under_valgrind) settle_place(); // valgrind has no background thread, which copies
   long result = open_files_in(place.directory.text());
   if (result == 0) return take_share();
   if (place.shared.size() != 0) {

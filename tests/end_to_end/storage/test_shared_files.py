@@ -11,6 +11,7 @@ import tempfile
 import time
 import unittest
 
+import cgroup
 import harness
 import rawtrace
 import shared_files
@@ -121,6 +122,22 @@ class Killed(Case):
                 self.assertEqual(process["end"]["code"], signal.SIGKILL, "as `memtrace run` saw it")
                 self.assert_whole()
                 self.assertEqual(self.local_files(".memtrace"), [])
+
+    def test_a_kill_for_memory_is_explained_and_its_evidence_is_copied(self):
+        page = os.path.join(self.scratch, "page")
+        with open(page, "wb") as file:
+            file.write(bytes(PAGE))
+        with cgroup.Group("shared", 200 << 20) as group:
+            done = self.run_in("traced", [harness.COMMAND, "run", "--", harness.victim("glutton"), page],
+                               self.environment(**self.settings(MEMTRACE_QUIET="")), preexec_fn=group.enter)
+            self.assertEqual(group.kills(), 1)
+        self.assertEqual(done.returncode, 137)
+        self.assertIn(b"Killed for memory", done.stderr)
+        self.assertNotIn(self.temporary.encode(), done.stderr.split(b"\n", 1)[1], "only the first line names it")
+        self.assertEqual(max(shared_files.files_of_processes(self.out).values()), 2)
+        process = self.only_process_elsewhere()
+        self.assertEqual(process["end"]["how"], "oom_kill")
+        self.assert_nothing_lost(process)
 
     def test_the_next_process_copies_what_a_kill_left(self):
         self.kill_at(self.victim("--pause", "1"), self.settings(), 0.2)

@@ -84,7 +84,7 @@ int open_checked(const std::string& path, Origin origin, struct stat& status, st
   const PackedFiles& packed = PackedFiles::of_command();
   int fd = packed.holds(path) ? packed.open(path)
                               : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | link);
-  if (fd < 0 && errno == ENOENT && origin == Origin::found) fd = open_in_rest(path);
+  if (fd < 0 && errno == ENOENT && origin != Origin::system) fd = open_in_rest(path);
   if (fd < 0) {
     why = errno == ELOOP && link != 0 ? "it is a link" : std::strerror(errno);
     return -1;

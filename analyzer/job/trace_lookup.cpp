@@ -31,12 +31,13 @@ std::string other_owner(const std::string& file) {
 }
 
 // Warns that memtrace chose this job, if there was a choice or if the job is of another user.
-void say_choice(const fs::path& under, std::size_t jobs, const std::vector<std::string>& chosen) {
+void say_choice(const fs::path& under, std::size_t jobs, const fs::path& job,
+                const std::vector<std::string>& chosen) {
   const std::string owner = other_owner(chosen.front());
   if (jobs < 2 && owner.empty()) return;
   files::warn(fmt::format("{}: reading {} {}{}", under.string(),
                           jobs < 2 ? "job" : fmt::format("the newest of {} jobs,", jobs),
-                          fs::path(chosen.front()).parent_path().filename().string(), owner));
+                          job.filename().string(), owner));
 }
 
 // Returns the write time of the newest trace. The time of the directory is wrong if the directory was copied.
@@ -54,6 +55,7 @@ fs::file_time_type newest(const std::vector<std::string>& files) {
 std::vector<std::string> newest_job(const fs::path& under, bool say) {
   std::vector<std::string> best = traces_of(under.string());
   fs::file_time_type best_time = newest(best);
+  fs::path best_job = under;
   std::size_t with_traces = best.empty() ? 0 : 1;
   std::vector<fs::path> jobs;
   std::error_code error;
@@ -68,8 +70,9 @@ std::vector<std::string> newest_job(const fs::path& under, bool say) {
     if (files.empty() || (!best.empty() && time <= best_time)) continue;
     best = std::move(files);
     best_time = time;
+    best_job = job;
   }
-  if (say && !best.empty()) say_choice(under, with_traces, best);
+  if (say && !best.empty()) say_choice(under, with_traces, best_job, best);
   return best;
 }
 

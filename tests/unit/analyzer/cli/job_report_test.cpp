@@ -26,7 +26,7 @@ class OfManyRanks : public testing::Test {
   void SetUp() override {
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
       tests::Builder builder;
-      builder.rank(rank, kRanks);
+      builder.rank(rank, kRanks).parameters(100, 400, 2); // with a model, rank 0 leads
       const std::uint32_t line = builder.python_frame("main", "/home/u/train.py", 10, 0);
       const std::uint32_t more = builder.python_frame("extra", "/home/u/train.py", 20, line);
       builder.begin("load").tensor(kMiB, 100 * kMiB + rank, line);

@@ -32,7 +32,7 @@ class Capacity : public Folder {
             6 * kGiB);
     b.put(EventType::reserved, 0, kGpu, {6 * kGiB, 8 * kGiB});
     b.put(EventType::sample_device, 0, kGpu, {9 * kGiB, 9 * kGiB, 80 * kGiB, 0, 0, 0});
-    b.wait(hours * kHour).exit(0);
+    b.wait(hours * kHour / 2).birth(2, 100).wait(hours * kHour / 2).exit(0);
     write(".memtrace", b.bytes());
     report::JobCapacity apart;
     apart.add(analysis());

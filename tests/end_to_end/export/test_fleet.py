@@ -20,18 +20,19 @@ if len(sys.argv) > 1:
     with memtrace.phase("load"):
         kept = bytearray(70 << 20)
         more = bytearray((100 if rank == 1 else 0) << 20)
+    pause = max(0.04, (time.time() - float(os.environ["STARTED"])) / 12)  # the steps take three times as long as the start
     for step in range(40):
         memtrace.step(step)
         with memtrace.phase("forward"):
             batch = bytearray(8 << 20)
             if rank >= 4:
                 leak.append(bytearray(1 << 20))
-            time.sleep(0.05)
+            time.sleep(pause)
             del batch
 else:
     ranks = []
     for rank in range(8):
-        os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="8", MEMTRACE_RANKS="pp=2,dp=2,tp=2")
+        os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="8", MEMTRACE_RANKS="pp=2,dp=2,tp=2", STARTED=str(time.time()))
         ranks.append(os.spawnv(os.P_NOWAIT, sys.executable, [sys.executable, __file__, "rank"]))
     for pid in ranks:
         os.waitpid(pid, 0)

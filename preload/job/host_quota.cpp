@@ -28,6 +28,8 @@ constinit Line<4400> line{};
 constinit char buffer[16 * 1024];
 // This process's claim.
 constinit Path own_directory{};
+constinit Path own_stem{};
+constinit std::uint64_t claimed_before = 0;
 constinit std::uint64_t own_offset = 0;
 constinit std::uint64_t own_bytes = 0;
 constinit Quota granted{};
@@ -162,6 +164,15 @@ long refused_by_claims(const char* directory) {
 
 namespace {
 
+// Returns what the files of the other processes leave, and writes it into this process's line.
+Quota share_of_room(const char* directory, const char* stem, std::uint64_t asked) {
+  std::uint64_t taken = 0;
+  taken_before(stem, &taken, [&](const Claim& claim) { return counts_with(claim, directory); });
+  const Quota share = quota_of(settings.max_node > taken ? settings.max_node - taken : 0, asked);
+  change_claim(own_offset, share.detail == Detail::full ? asked : share.bytes);
+  return share;
+}
+
 Quota first_claim(const char* directory, const char* stem, const char* rings, std::uint64_t asked) {
   claims_of(directory, place.host.text());
   std::uint64_t taken = 0;
@@ -169,15 +180,11 @@ Quota first_claim(const char* directory, const char* stem, const char* rings, st
   const long ours = append_claim(stem, rings, asked)
                         ? taken_before(stem, &taken, [](const Claim& c) { return c.bytes; })
                         : -1;
+  claimed_before = taken;
   if (ours < 0) return {Detail::counts, kLeastTrace};
   own_offset = static_cast<std::uint64_t>(ours);
-  const auto left = [&] { return settings.max_node > taken ? settings.max_node - taken : 0; };
-  Quota share = quota_of(left(), asked);
-  if (share.detail == Detail::full) return share;
-  taken_before(stem, &taken, [&](const Claim& claim) { return counts_with(claim, directory); });
-  share = quota_of(left(), asked);
-  if (share.detail != Detail::full) change_claim(static_cast<std::uint64_t>(ours), share.bytes);
-  return share;
+  const Quota share = quota_of(settings.max_node > taken ? settings.max_node - taken : 0, asked);
+  return share.detail == Detail::full ? share : share_of_room(directory, stem, asked);
 }
 
 } // namespace
@@ -186,8 +193,33 @@ Quota claim_quota(const char* directory, const char* stem, const char* rings, st
   granted = first_claim(directory, stem, rings, asked);
   own_directory.clear();
   own_directory.add(directory);
+  own_stem.clear();
+  own_stem.add(stem);
   own_bytes = granted.bytes;
   return granted;
+}
+
+bool is_room_short() {
+  if (claimed_before <= settings.max_node / 2 || own_stem.size() == 0) return false;
+  claims_of(own_directory.text(), place.host.text());
+  std::uint64_t taken = 0;
+  taken_before(own_stem.text(), &taken,
+               [](const Claim& claim) { return counts_with(claim, own_directory.text()); });
+  return taken > settings.max_node / 2;
+}
+
+Quota claim_again(std::uint64_t asked) {
+  if (own_directory.size() == 0 || own_stem.size() == 0) return granted;
+  claims_of(own_directory.text(), place.host.text());
+  granted = share_of_room(own_directory.text(), own_stem.text(), asked);
+  own_bytes = granted.bytes;
+  return granted;
+}
+
+void remove_files_of(const char* directory, const char* stem, const char* rings) {
+  os::unlink(std::strcmp(rings, "-") == 0 ? beside(directory, stem, ".rings") : rings);
+  for (const char* suffix : kOthers) os::unlink(beside(directory, stem, suffix));
+  os::unlink(beside(directory, stem, ".memtrace"));
 }
 
 const Quota& quota() {

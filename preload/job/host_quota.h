@@ -35,6 +35,15 @@ long refused_by_claims(const char* directory);
 // files that they left.
 Quota claim_quota(const char* directory, const char* stem, const char* rings, std::uint64_t asked);
 
+// True if processes before this one take more than half of MEMTRACE_MAX_NODE on this host.
+bool is_room_short();
+
+// Claims again after files of this host were removed.
+Quota claim_again(std::uint64_t asked);
+
+// Removes the files of one process of this host, its ring file included.
+void remove_files_of(const char* directory, const char* stem, const char* rings);
+
 // Returns the last result of claim_quota(): the bytes that MEMTRACE_MAX_NODE left for this process.
 const Quota& quota();
 

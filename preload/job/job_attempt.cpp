@@ -210,7 +210,54 @@ void number_by_files(const char* directory, std::uint32_t before, Attempt* out) 
   if (out->opens && last.attempt != 0) look_back(directory, last, out);
 }
 
+// A process of an attempt before `began` whose files may go.
+struct OldFiles {
+  const char* directory;
+  std::uint64_t began; // Unix time in ns
+  bool removed;
+};
+
+void drop_claim(void* context, const char* stem, const char* rings) {
+  OldFiles& old = *static_cast<OldFiles*>(context);
+  const std::uint64_t start = start_of(stem);
+  if (start == 0 || start >= old.began) return;
+  path.clear();
+  if (std::strcmp(rings, "-") == 0) {
+    path.add(old.directory).add("/").add(stem).add(".rings");
+  } else {
+    path.add(rings);
+  }
+  if (read_rings(path.text()) && began_before(header.pid, start)) return; // it runs
+  other.clear();
+  if (!os::exists(other.add(old.directory).add("/").add(stem).add(".memtrace").text())) return;
+  remove_files_of(old.directory, stem, rings);
+  old.removed = true;
+}
+
 } // namespace
+
+bool drop_old_attempts(const char* directory) {
+  if (place.shared.size() != 0) return false;
+  newest = {};
+  bool others = false;
+  const auto each_other_job = [&](auto take) {
+    for (unsigned index = 1; index <= kMostJobs && read_job_file(directory, index); ++index)
+      if (std::strcmp(job.name.text(), place.job.text()) != 0) take();
+  };
+  each_other_job([&] {
+    others = others || job.command != place.command;
+    if (job.attempt > newest.attempt) newest = job;
+  });
+  if (others || newest.attempt == 0) return false;
+  // Jobs that run are the present attempt, and the one before them remains.
+  const std::uint32_t keep = newest.attempt - (lives(directory, newest) ? 1 : 0);
+  OldFiles old{directory, ~std::uint64_t{0}, false};
+  each_other_job([&] {
+    if (job.attempt >= keep && job.began < old.began) old.began = job.began;
+  });
+  each_claim(directory, place.host.text(), &drop_claim, &old);
+  return old.removed;
+}
 
 Attempt take_attempt(const char* directory) {
   newest = last = {};

@@ -26,6 +26,11 @@ Attempt take_attempt(const char* directory);
 // Returns the job's file if this process wrote it, else "".
 const char* founded_job_file();
 
+// Removes the files that attempts before the last one left on this host, if no process of theirs runs. True if
+// it removed any. False if the directory has other jobs, too, or if its files are yet to be copied to a shared
+// file system.
+bool drop_old_attempts(const char* directory);
+
 // Remembers that an allocation of `bytes` failed.
 void remember_refusal(std::uint64_t bytes);
 // Called when this process ends with an error. If an allocation failed just before, adds that to the job's

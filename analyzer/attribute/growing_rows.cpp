@@ -26,6 +26,7 @@ void GrowingRows::pack_earlier(Step current) {
     if (growing.open == 0 && key.second != current) over.push_back(&growing.row);
   }
   pack(over);
+  if (thinning_.is_due(packed_)) thinning_.thin(packed_);
   for (const Row* row : over) growing_.erase({row->path, row->step});
   most_growing_ = std::max(kFewestRows, 2 * growing_.size());
   recent_ = nullptr;

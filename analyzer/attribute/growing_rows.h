@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/attribute/phase_rows.h"
+#include "analyzer/attribute/row_thinning.h"
 
 namespace memtrace::replay {
 
@@ -28,6 +29,8 @@ class GrowingRows {
   // Packs the rest, and returns all rows. Each path and step has one row.
   Rows take_packed() &&;
 
+  RowThinning& thinning() { return thinning_; }
+
  private:
   void pack_earlier(Step current);
   void pack(std::vector<const Row*>& rows);
@@ -39,6 +42,7 @@ class GrowingRows {
   GrowingRow* recent_ = nullptr; // the row that was used last
   std::uint64_t rows_begun_ = 0;
   Rows packed_;
+  RowThinning thinning_;
   std::unordered_map<PathId, Step> last_packed_;
   bool parts_ = false; // a row was packed in more than one part
 };

@@ -17,7 +17,10 @@ using format::EventType;
 
 class Attribution : public Observer {
  public:
-  Attribution(Keyframes* keyframes, const trace::Facts& facts) : keyframes_(keyframes), before_(facts.before) {}
+  Attribution(Keyframes* keyframes, const WantedSteps& wanted, const trace::Facts& facts)
+      : keyframes_(keyframes), before_(facts.before) {
+    rows_.thinning().want(wanted);
+  }
 
   Account take() && { return std::move(account_); }
   Account& result() { return account_; }
@@ -104,6 +107,7 @@ class Attribution : public Observer {
       if (gpu.most().peak) account_.device_usage[memory] = gpu.most();
     account_.last_step = std::max(account_.last_step, phases().step());
     account_.detail.push_back({from_, std::max(account_.last_step, Step{0})});
+    account_.stride = rows_.thinning().stride();
     account_.rows = std::move(rows_).take_packed();
     account_.paths = phases().paths();
     account_.first_update = phases().first_update();
@@ -144,6 +148,7 @@ class Attribution : public Observer {
   }
 
   void note_update(format::Stamp stamp) {
+    if (!account_.last_update) rows_.thinning().keep(updated_);
     account_.last_update = Update{now_, stamp, updated_, pinned_idle_, all_levels()};
     updated_ = Step::none;
   }
@@ -381,9 +386,10 @@ bool Account::whole(Step step) const {
                      [step](const StepSpan& span) { return span.first <= step && step <= span.last; });
 }
 
-Account account_phases(const trace::Trace& trace, Keyframes* keyframes, std::span<Observer* const> beside) {
+Account account_phases(const trace::Trace& trace, Keyframes* keyframes, std::span<Observer* const> beside,
+                       const WantedSteps& wanted) {
   Replay replay(trace);
-  Attribution attribution(keyframes, trace.facts());
+  Attribution attribution(keyframes, wanted, trace.facts());
   if (keyframes != nullptr)
     keyframes->places().reached = [&](trace::Trace::Place place) {
       keyframes->reached(std::move(place), replay.ledger(), replay.phases());

@@ -10,6 +10,7 @@
 #include "analyzer/attribute/keyframes.h"
 #include "analyzer/attribute/marked_instants.h"
 #include "analyzer/attribute/phase_rows.h"
+#include "analyzer/attribute/row_thinning.h"
 #include "analyzer/replay/replay.h"
 #include "analyzer/trace/rss_ledgers.h"
 
@@ -34,6 +35,7 @@ struct Update {
 
 struct Account {
   Rows rows;                                    // packed in parts; `began` gives the order in which they began
+  std::uint64_t stride = 1;                     // above 1: of ordinary steps, `rows` has one in so many
   std::map<MemoryId, MemoryPeaks> peaks;        // always has the host
   std::map<MemoryId, DeviceUsage> device_usage; // of GPUs that were sampled
   std::optional<Update> last_update;
@@ -57,9 +59,10 @@ struct Account {
   bool whole(Step step) const;
 };
 
-// Runs the first pass. Memory grows with live blocks, and with rows: about 40 bytes each. If `keyframes` is not
-// null, it gets states of this pass. The observers `beside` follow the same pass.
+// Runs the first pass. Memory grows with live blocks, and with rows: about 40 bytes each, up to
+// RowThinning::kMostRows. If `keyframes` is not null, it gets states of this pass. The observers `beside`
+// follow the same pass. The rows of `wanted` remain.
 Account account_phases(const trace::Trace& trace, Keyframes* keyframes = nullptr,
-                       std::span<Observer* const> beside = {});
+                       std::span<Observer* const> beside = {}, const WantedSteps& wanted = {});
 
 } // namespace memtrace::replay

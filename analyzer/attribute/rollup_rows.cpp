@@ -80,6 +80,14 @@ StepSpan span_of(std::uint64_t bucket, std::uint64_t width, const format::Rollup
   return {static_cast<Step>(first), static_cast<Step>(last)};
 }
 
+// Returns the step among `steps` whose low 32 bits are `low`, or none.
+Step step_in(const StepSpan& steps, std::uint32_t low) {
+  if (steps.first == Step::none) return Step::none;
+  const auto first = static_cast<std::uint64_t>(steps.first);
+  const std::uint64_t step = first + static_cast<std::uint32_t>(low - static_cast<std::uint32_t>(first));
+  return static_cast<Step>(step) <= steps.last ? static_cast<Step>(step) : Step::none;
+}
+
 class RowsReader {
  public:
   RowsReader(const trace::Trace& trace, Account& account)
@@ -141,6 +149,7 @@ class RowsReader {
     births.bytes = row.sum;
     births.smallest = row.min;
     births.largest = row.max;
+    if (row.largest_in != 0) births.largest_in = step_in(births.steps, row.largest_in - 1);
     // Each sampled block represents given / chance bytes. For small sizes this is nearly a straight line, so
     // the weight of the mean size is right for the sum.
     if (births.sampled) {
@@ -191,7 +200,7 @@ std::vector<Births> Buckets::births(const BucketRow& row, MemoryId memory) const
     sum.count += one.count;
     sum.bytes += one.bytes;
     sum.smallest = std::min(sum.smallest, one.smallest);
-    sum.largest = std::max(sum.largest, one.largest);
+    if (one.largest > sum.largest) sum.largest = one.largest, sum.largest_in = one.largest_in;
   }
   std::vector<Births> out;
   out.reserve(all.size());

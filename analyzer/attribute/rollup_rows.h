@@ -29,6 +29,7 @@ struct Births {
   std::uint64_t bytes = 0;
   std::uint64_t smallest = 0; // bytes of one block
   std::uint64_t largest = 0;
+  Step largest_in = Step::none; // of the largest block; none: not known
 };
 
 struct Buckets {

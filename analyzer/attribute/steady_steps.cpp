@@ -23,6 +23,7 @@ using PathSet = std::vector<PathId>; // ascending
 struct Candidates {
   std::vector<Step> steps; // ascending; all have the phases of `paths`
   PathSet paths;
+  std::size_t compared = 0; // steps with any phases
   bool has(Step step) const { return std::binary_search(steps.begin(), steps.end(), step); }
   std::size_t number(Step step) const {
     return static_cast<std::size_t>(std::lower_bound(steps.begin(), steps.end(), step) - steps.begin());
@@ -53,17 +54,19 @@ std::vector<std::pair<Step, PathId>> phases_after_first(const Account& account) 
 
 Candidates candidates(const Account& account) {
   std::map<PathSet, std::vector<Step>> sets;
+  std::size_t compared = 0;
   const auto all = phases_after_first(account);
   for (auto at = all.begin(); at != all.end();) {
     const Step step = at->first;
     PathSet paths;
     for (; at != all.end() && at->first == step; ++at) paths.push_back(at->second);
     sets[paths].push_back(step);
+    ++compared;
   }
   const auto best = std::max_element(
       sets.begin(), sets.end(), [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   if (best == sets.end()) return {};
-  return {std::move(best->second), best->first};
+  return {std::move(best->second), best->first, compared};
 }
 
 // Returns the values that decide whether steps are alike: what each phase adds and gives back in each memory,
@@ -176,6 +179,7 @@ Steady steady(const Account& account) {
   if (all.steps.size() < 2) return out;
   choose_alike(all, signatures(account, all, memories_of(account)), out);
   if (out.steps.size() < 2) return {};
+  out.compared = all.compared;
   // Handles some paths at a time. The rows of all paths would be an unpacked copy of the account. One path at a
   // time would need a pass over the account for each path.
   const std::size_t together = std::max<std::size_t>(1, kTogether / out.steps.size());

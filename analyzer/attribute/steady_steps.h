@@ -10,6 +10,7 @@ namespace memtrace::replay {
 struct Steady {
   std::vector<Step> steps;          // alike, ascending; fewer than two: there is no steady state
   Step representative = Step::none; // the step nearest to the medians; its peaks represent all
+  std::size_t compared = 0;         // steps, these among them
   std::vector<Row> rows;            // medians, one per path; peak_at are those of the representative
 };
 

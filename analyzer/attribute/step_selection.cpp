@@ -17,7 +17,7 @@ void answer(Step step, const Account& account, const Steps& steps, const Buckets
             std::vector<ShownRow>& out) {
   const auto at = steps.find(step);
   const auto folded = buckets.of(step);
-  const bool whole = account.whole(step);
+  const bool whole = account.whole(step) && (account.stride == 1 || at != steps.end());
   if (!whole && step != Step::none && !folded.empty()) {
     for (const BucketRow& row : folded) out.push_back({&row.most, step, &row});
     return;

@@ -263,9 +263,8 @@ DiffSide steady_step(ProcessAnalysis& analysis, const Compared& of, const std::s
                         steps_in_detail(analysis));
   DiffSide side = highest(analysis, of, analysis.steady.representative, phase, "typical");
   const std::int64_t growth = growth_per_step(analysis, of.memory, of.measure);
-  side.where +=
-      fmt::format(": the typical step nearest to the median ({}){}", typical_steps_agree(analysis.steady),
-                  growth == 0 ? "" : "; memory grows: " + growth_in_words(growth));
+  side.where += fmt::format(": the typical step nearest to the median ({}){}", typical_steps_agree(analysis),
+                            growth == 0 ? "" : "; memory grows: " + growth_in_words(growth));
   return side;
 }
 

@@ -31,6 +31,11 @@ void add_instants(const replay::Row& row, std::vector<Instant>& out) {
   }
 }
 
+void add_instants(const std::vector<RareStep>& rare_steps, std::vector<Instant>& out) {
+  for (const RareStep& rare : rare_steps)
+    if (rare.peak_at != 0) out.push_back({rare.memory, rare.measure, rare.peak_at});
+}
+
 std::vector<Instant> instants(const ProcessAnalysis& analysis) {
   std::vector<Instant> out;
   for (const replay::ShownRow& shown : analysis.shown.rows) {
@@ -61,6 +66,7 @@ std::vector<Instant> instants(const ProcessAnalysis& analysis) {
       out.push_back({static_cast<MemoryId>(i), Measure::live, marked.at});
   for (const auto& [memory, peaks] : analysis.account.peaks)
     if (const auto instant = leak_instant(analysis.account, memory)) out.push_back(*instant);
+  add_instants(analysis.rare_steps, out);
   if (analysis.death) {
     out.push_back({analysis.death->then.memory, Measure::live, analysis.death->then.at});
     out.push_back({analysis.death->then.memory, Measure::tensor, analysis.death->then.at});
@@ -118,7 +124,9 @@ void first_pass(ProcessAnalysis& analysis, const Options& options) {
   const bool may_be_dead = may_have_died(analysis.end);
   if (may_be_dead) beside.push_back(&at_end);
   if (options.next_peak) beside.push_back(&analysis.peak_history.emplace(kWorthwhile));
-  analysis.account = replay::account_phases(*analysis.trace, analysis.keyframes.get(), beside);
+  replay::WantedSteps wanted{.all = options.steps.all};
+  if (options.steps.range) wanted.from = options.steps.range->from, wanted.to = options.steps.range->to;
+  analysis.account = replay::account_phases(*analysis.trace, analysis.keyframes.get(), beside, wanted);
   analysis.step_starts = starts.take();
   analysis.unused_reserved = unused.byte_seconds();
   if (may_be_dead) analysis.death = find_death(*analysis.trace, analysis.end, std::move(at_end).take());
@@ -215,6 +223,7 @@ std::unique_ptr<ProcessAnalysis> analyze_process(std::unique_ptr<trace::Trace> t
   analysis->after_training = report::after_training(analysis->account, analysis->facts(), analysis->end);
   analysis->buckets = replay::buckets(*analysis->trace, analysis->account);
   analysis->steady = replay::steady(analysis->account);
+  analysis->rare_steps = find_rare_steps(analysis->account, analysis->steady, analysis->buckets);
   if (!is_marked(*analysis)) analysis->cycles = replay::find_cycles(*analysis->trace);
   analysis->shown = replay::choose(analysis->account, analysis->buckets, options.steps);
   add_segments(*analysis);
@@ -223,6 +232,7 @@ std::unique_ptr<ProcessAnalysis> analyze_process(std::unique_ptr<trace::Trace> t
   analysis->symbolizer = std::make_unique<symbols::Symbolizer>(
       open.definitions(), open.facts(), symbols::load_names(symbols::names_file_of(open.path())));
   analysis->sets = alive_at(*analysis, instants(*analysis));
+  find_their_blocks(analysis->sets, analysis->rare_steps);
   analysis->reservations = analysis->keyframes->reservations();
   return analysis;
 }

@@ -14,6 +14,7 @@
 #include "analyzer/attribute/steady_steps.h"
 #include "analyzer/attribute/step_selection.h"
 #include "analyzer/explain/death.h"
+#include "analyzer/explain/rare_steps.h"
 #include "analyzer/job/process_end.h"
 #include "analyzer/passes/allocator_segments.h"
 #include "analyzer/passes/cycles.h"
@@ -49,6 +50,7 @@ struct ProcessAnalysis {
   replay::Buckets buckets;
   replay::Steady steady;
   std::optional<replay::Cycles> cycles; // a guess, only for a process that marked no phase and no step
+  std::vector<RareStep> rare_steps;     // by step
   replay::Step after_training = replay::Step::none; // see after_training.h
   replay::Shown shown;
   std::map<replay::Instant, replay::Holdings> sets;      // the holdings of every shown row and every peak

@@ -57,14 +57,20 @@ std::int64_t growth_per_step(const ProcessAnalysis& analysis, replay::MemoryId m
   return usual >= kLeastGrowth / in_all ? usual : 0;
 }
 
-std::string typical_steps_agree(const replay::Steady& steady) {
+std::string typical_steps_agree(const ProcessAnalysis& analysis) {
+  const replay::Steady& steady = analysis.steady;
+  if (analysis.account.stride > 1)
+    return fmt::format(
+        "{} of {} agree in what each phase adds and frees; memtrace compared 1 step in {}, and those "
+        "that rise the highest",
+        count(steady.steps.size()), count(steady.compared), count(analysis.account.stride));
   const auto first = static_cast<std::int64_t>(steady.steps.front());
   const auto last = static_cast<std::int64_t>(steady.steps.back());
   return fmt::format("{} of {} agree in what each phase adds and frees", steady.steps.size(), last - first + 1);
 }
 
 std::string growth_in_words(std::int64_t per_step) {
-  return per_step == 0 ? "" : fmt::format("each begins {} higher than the step before", size(per_step));
+  return per_step == 0 ? "" : fmt::format("each begins {} higher than the step before", fine_size(per_step));
 }
 
 } // namespace memtrace::report

@@ -13,7 +13,7 @@ namespace memtrace::report {
 std::int64_t growth_per_step(const ProcessAnalysis& analysis, replay::MemoryId memory, replay::Measure measure);
 
 // Returns what makes the typical steps typical: "39 of 39 agree in what each phase adds and frees".
-std::string typical_steps_agree(const replay::Steady& steady);
+std::string typical_steps_agree(const ProcessAnalysis& analysis);
 // Returns "each begins 16.00 MiB higher than the step before", or "" without growth.
 std::string growth_in_words(std::int64_t per_step);
 

@@ -40,6 +40,11 @@ std::string size(std::int64_t bytes) {
   return in_unit(bytes, unit) + " " + unit.name;
 }
 
+std::string fine_size(std::int64_t bytes) {
+  const std::string text = size(bytes);
+  return text.starts_with("0.00 ") && bytes != 0 ? fmt::format("{} bytes", bytes) : text;
+}
+
 std::string sized(std::uint64_t bytes) {
   return size(static_cast<std::int64_t>(bytes));
 }

@@ -16,6 +16,7 @@ Unit unit_for(std::int64_t largest);
 std::string in_unit(std::int64_t bytes, const Unit& unit);        // "1155.27"
 std::string signed_in_unit(std::int64_t bytes, const Unit& unit); // "+462.11", "0.00"
 std::string size(std::int64_t bytes);                             // "231.05 MiB", "12.89 GiB"
+std::string fine_size(std::int64_t bytes);                        // "72 bytes", where size() has "0.00 MiB"
 std::string sized(std::uint64_t bytes);                           // size() of an unsigned number
 // "13.84 GB" (10^9 bytes); below 1 GB "242.28 MB"
 std::string gigabytes(std::uint64_t bytes);

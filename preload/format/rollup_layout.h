@@ -94,8 +94,8 @@ struct SiteRow {
   std::uint32_t stack;  // StackId
   std::uint8_t kind;    // Kind
   std::uint8_t memory;
-  std::uint16_t flags; // kTensor, kSampled
-  std::uint32_t reserved;
+  std::uint16_t flags;      // kTensor, kSampled
+  std::uint32_t largest_in; // the step of the largest block, + 1, its low 32 bits; 0: not known
   std::uint64_t count;
   std::uint64_t sum; // bytes given (of a tensor: asked)
   std::uint64_t min; // of one block

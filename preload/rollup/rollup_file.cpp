@@ -55,7 +55,7 @@ void merge(PhaseRow& into, const PhaseRow& row) {
   __atomic_store_n(&into.steps, into.steps + row.steps, __ATOMIC_RELEASE);
 }
 void merge(SiteRow& into, const SiteRow& row) {
-  if (row.max > into.max) into.max = row.max;
+  if (row.max > into.max) into.max = row.max, into.largest_in = row.largest_in;
   if (row.min < into.min) into.min = row.min;
   into.sum += row.sum;
   __atomic_store_n(&into.count, into.count + row.count, __ATOMIC_RELEASE);

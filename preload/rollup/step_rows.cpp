@@ -61,7 +61,7 @@ void StepRows::born(const Host& host, const LedgerBlock& block, FileRows& file) 
   ++site->count;
   site->sum += bytes;
   if (bytes < site->min) site->min = bytes;
-  if (bytes > site->max) site->max = bytes;
+  if (bytes > site->max) site->max = bytes, site->largest_in = block.step;
 }
 
 void StepRows::put(const OpenRow& row, FileRows& file) {
@@ -87,6 +87,7 @@ void StepRows::put(const SiteCells& site, FileRows& file) {
   out.sum = site.sum;
   out.min = site.min;
   out.max = site.max;
+  out.largest_in = format::low(site.largest_in);
   file.add(out);
 }
 

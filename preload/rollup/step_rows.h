@@ -68,6 +68,7 @@ class StepRows {
     std::uint64_t sum;
     std::uint64_t min;
     std::uint64_t max;
+    std::uint64_t largest_in; // StepId of the block of `max` bytes
 
     std::uint64_t hash() const { return mix(where, bucket << 32 ^ what); }
     bool same(const SiteCells& other) const {

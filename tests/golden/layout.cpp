@@ -143,7 +143,7 @@ void add_rows(Text& text) {
   FIELD(SiteRow, kind);
   FIELD(SiteRow, memory);
   FIELD(SiteRow, flags);
-  FIELD(SiteRow, reserved);
+  FIELD(SiteRow, largest_in);
   FIELD(SiteRow, count);
   FIELD(SiteRow, sum);
   FIELD(SiteRow, min);

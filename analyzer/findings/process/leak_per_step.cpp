@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 
 #include "analyzer/explain/leading_peak.h"
@@ -23,7 +24,12 @@ using replay::MemoryId;
 using replay::Step;
 
 constexpr std::int64_t kLeastPerStep = 16 * 1024; // bytes; below this, a run of 10,000 steps loses only 160 MB
-constexpr std::int64_t kLeastInAll = 2 * 1024 * 1024; // bytes; a few figures that a program keeps are less
+// Fewer bytes per step are a leak if there were so many steps that they are a large part in all.
+constexpr std::int64_t kManySteps = 10'000;
+constexpr std::int64_t kLeastOfMany = 8 * 1024 * 1024;  // bytes, and a tenth of what is alive
+constexpr std::int64_t kLargeOfMany = 64 * 1024 * 1024; // bytes, whatever else is alive
+constexpr std::int64_t kFewestSamples = 64;             // if blocks were sampled
+constexpr std::int64_t kLeastInAll = 2 * 1024 * 1024;   // bytes; a few figures that a program keeps are less
 // bytes; a cache with a limit is not a leak, and small ones are not worth a finding
 constexpr std::int64_t kLeastInCache = 32 * 1024 * 1024;
 constexpr std::size_t kQuarters = 4;
@@ -80,14 +86,37 @@ std::map<std::string, LeakTrail> trails(ProcessAnalysis& analysis, const replay:
   return out;
 }
 
-bool steady_growth(const LeakTrail& trail, const LeakSteps& range) {
+std::array<std::int64_t, kQuarters> by_quarter(const LeakTrail& trail, const LeakSteps& range) {
   std::array<std::int64_t, kQuarters> quarters{};
   for (const auto& [step, bytes] : trail.bytes)
     quarters[static_cast<std::size_t>((step - range.from) * static_cast<std::int64_t>(kQuarters) /
                                       range.count())] += bytes;
+  return quarters;
+}
+
+bool steady_growth(const LeakTrail& trail, const LeakSteps& range) {
+  const auto quarters = by_quarter(trail, range);
   const std::int64_t mean = trail.sum() / static_cast<std::int64_t>(kQuarters);
   return std::all_of(quarters.begin(), quarters.end(),
                      [mean](std::int64_t quarter) { return 2 * quarter >= mean && 2 * quarter <= 3 * mean; });
+}
+
+// True if each quarter of many steps left about the same. Of sampled blocks, a quarter may be off by twice the
+// usual error of its number of samples.
+bool steady_over_many(const LeakTrail& trail, const LeakSteps& range, std::int64_t sample_bytes) {
+  const std::int64_t sum = trail.sum();
+  std::int64_t error = 0;
+  if (trail.sampled) {
+    const std::int64_t samples = sum / std::max<std::int64_t>(sample_bytes, 1);
+    if (samples < kFewestSamples) return false;
+    error = static_cast<std::int64_t>(2 * std::sqrt(static_cast<double>(samples) / kQuarters) *
+                                      static_cast<double>(sample_bytes));
+  }
+  const std::int64_t mean = sum / static_cast<std::int64_t>(kQuarters);
+  const auto quarters = by_quarter(trail, range);
+  return std::all_of(quarters.begin(), quarters.end(), [&](std::int64_t quarter) {
+    return 2 * (quarter + error) >= mean && 2 * (quarter - error) <= 3 * mean;
+  });
 }
 
 // Returns bytes per step, from the first birth to the last, because an arena comes once in several steps.
@@ -95,6 +124,16 @@ std::int64_t slope(const LeakTrail& trail) {
   const auto& [first, of_first] = *trail.bytes.begin();
   const std::int64_t last = trail.bytes.rbegin()->first;
   return last == first ? 0 : (trail.sum() - of_first) / (last - first);
+}
+
+// `held`: bytes of all blocks that are alive then.
+bool is_leak(const LeakTrail& trail, const LeakSteps& range, std::int64_t held, std::int64_t sample_bytes) {
+  const std::int64_t sum = trail.sum();
+  if (sum >= (trail.cache != nullptr ? kLeastInCache : kLeastInAll) && slope(trail) >= kLeastPerStep)
+    return steady_growth(trail, range);
+  if (trail.cache != nullptr || range.count() < kManySteps || slope(trail) <= 0) return false;
+  return (sum >= kLargeOfMany || (sum >= kLeastOfMany && sum >= held / 10)) &&
+         steady_over_many(trail, range, sample_bytes);
 }
 
 // Trails with one cause. What a step's graph keeps was born at several lines, in the same steps.
@@ -166,7 +205,7 @@ std::string in_words(const std::vector<std::pair<std::string, LeakLine>>& lines)
   std::string out;
   for (std::size_t i = 0; i < std::min(kLines, lines.size()); ++i) {
     const auto& [line, of] = lines[i];
-    out += fmt::format("{}{} {}", out.empty() ? "" : "; ", line, size(of.per_step));
+    out += fmt::format("{}{} {}", out.empty() ? "" : "; ", line, fine_size(of.per_step));
     for (std::size_t k = 0; k < std::min<std::size_t>(3, of.allocators.size()); ++k)
       out += (k == 0 ? " by " : ", ") + of.allocators[k];
   }
@@ -238,7 +277,7 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
   finding.title =
       fmt::format("{} {} every step, at {}{}: {} {}",
                   trail.cache != nullptr ? std::string(trail.cache->keeps) + ":" : "Memory grows by",
-                  size(finding.bytes), lines.front().first,
+                  fine_size(finding.bytes), lines.front().first,
                   lines.size() == 1
                       ? ""
                       : fmt::format(" and {} more {}", lines.size() - 1, lines.size() == 2 ? "line" : "lines"),
@@ -259,14 +298,15 @@ Finding finding_of(ProcessAnalysis& analysis, MemoryId memory, const Leak& leak,
   const bool of_graph = std::any_of(leak.trails.begin(), leak.trails.end(), [](const LeakTrail* one) {
     return one->tensor && (one->phase == "forward" || one->phase == "loss" || one->phase == "eval");
   });
+  const std::int64_t some = finding.bytes < kLeastPerStep ? 1'000'000 : 1'000;
   finding.remedy = fmt::format(
       "look for what stores the result of {} in each step: a list, an attribute, {}. The trace does not show "
-      "the holder. {}1,000 steps take {}",
+      "the holder. {}{} steps take {}",
       lines.front().first, of_graph ? "a graph that a kept loss holds" : "a cache",
       of_graph ? "A tensor with a grad_fn keeps its graph, and .detach() shares its memory; .item() or "
                  ".argmax() keep neither. "
                : "",
-      size(1000 * finding.bytes));
+      count(static_cast<std::uint64_t>(some)), size(some * finding.bytes));
   return finding;
 }
 
@@ -307,12 +347,12 @@ Findings find_leaks(ProcessAnalysis& analysis) {
     const auto instant = leak_instant(analysis.account, memory);
     if (!instant) continue;
     const replay::Holdings& alive = analysis.set(*instant);
+    std::int64_t held = 0;
+    for (const Holding& holding : alive) held = replay::wrapping_add(held, holding.bytes - holding.untouched);
     const std::map<std::string, LeakTrail> all = trails(analysis, alive, range);
     std::vector<const LeakTrail*> growing;
     for (const auto& [place, trail] : all)
-      if (trail.sum() >= (trail.cache != nullptr ? kLeastInCache : kLeastInAll) &&
-          slope(trail) >= kLeastPerStep && steady_growth(trail, range))
-        growing.push_back(&trail);
+      if (is_leak(trail, range, held, analysis.facts().sample_bytes)) growing.push_back(&trail);
     for (const Leak& leak : leaks_of(growing)) out.push_back(finding_of(analysis, memory, leak, range, alive));
   }
   return out;

@@ -97,6 +97,7 @@ RecurringPhases recurring_phases(const ProcessAnalysis& analysis, std::int64_t l
   }
   out.range = leak_steps(analysis.account);
   out.leaks_show = out.range.count() >= kFewestSteps;
+  if (analysis.account.stride > 1) return out; // the rows do not have all occurrences
   const auto few = [&](const std::vector<std::int64_t>& steps) {
     return !out.leaks_show || 2 * static_cast<std::int64_t>(steps.size()) <= out.range.count();
   };

@@ -1,5 +1,6 @@
 // Purpose: writes what a report has of one process as JSON, with the keys of memtrace.report/1.
 #include "analyzer/print/json/process_json.h"
+#include "analyzer/print/json/rare_steps_json.h"
 
 #include <fmt/core.h>
 
@@ -218,6 +219,7 @@ Json process_after_phases(ProcessAnalysis& analysis, const Findings& found, cons
           {"headroom", headroom_json(analysis, options)},
           {"bytes_per_parameter", rows_json(analysis)},
           {"cycles", cycles_json(analysis)},
+          {"rare_steps", rare_steps_json(analysis)},
           {"findings", std::move(findings)}};
 }
 

@@ -42,6 +42,7 @@ class PhaseTable {
     if (has_typical()) lines.paragraph("  ", typical());
     if (const std::string text = together(); !text.empty()) lines.faint(text);
     folded(lines);
+    rare(lines);
     for (const std::string& text : transients(analysis(), view_.leading.memory, view_.leading.measure))
       lines.paragraph("", text);
   }
@@ -158,7 +159,7 @@ class PhaseTable {
     const std::vector<Step>& steps = analysis().steady.steps;
     const std::int64_t growth = growth_per_step(analysis(), view_.leading.memory, view_.leading.measure);
     return fmt::format("typical: the median of {} ({}){}", step_range(steps.front(), steps.back()),
-                       typical_steps_agree(analysis().steady),
+                       typical_steps_agree(analysis()),
                        growth == 0 ? "" : "; memory grows: " + growth_in_words(growth)) +
            (peak_is_typical_ ? fmt::format("; step {} with the peak has the same figures",
                                            static_cast<std::int64_t>(view_.peak().step))
@@ -183,6 +184,23 @@ class PhaseTable {
     if (analysis().shown.cut)
       lines.paragraph("",
                       fmt::format("--steps: only the first {} of them are shown", count(replay::kMostSteps)));
+  }
+
+  // Writes the few steps that took much more than the others. The memory of the table alone.
+  void rare(Lines& lines) const {
+    std::string text;
+    for (const RareStep& one : analysis().rare_steps) {
+      if (one.memory != view_.leading.memory) continue;
+      const std::string where = one.steps.first == one.steps.last
+                                    ? analysis().phase_and_step(one.path, one.steps.first)
+                                    : fmt::format("{} of one of {}", analysis().phase_name(one.path),
+                                                  step_range(one.steps.first, one.steps.last));
+      text += fmt::format("{}{} {}{}", text.empty() ? "" : "; ", where,
+                          one.steps.first == one.steps.last ? "" : "at least ", size(one.rise));
+      if (one.stack != format::StackId{})
+        text += ", most by " + printable(analysis().symbolizer->site(one.stack).title());
+    }
+    if (!text.empty()) lines.paragraph("", "Rare steps rise much higher than typical ones: " + text);
   }
 
   // Returns "13", or "after 13" for what came after training.

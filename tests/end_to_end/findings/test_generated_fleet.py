@@ -90,6 +90,15 @@ class GeneratedFleet(harness.Case):
         self.assert_found(100, "outlier=37:40", "outlier=71:30", "half=7", "seed=2")
         self.assert_found(100, "leak=tp:1:131072", "tp=2", "pp=1")
 
+    def test_a_slow_leak_over_a_week(self):
+        """4 KiB a step are little, and 80 MiB in a week of 20,000 steps."""
+        truth = self.fleet(2, "hours=168", "steps=20000", "leak=pp:1:4096")
+        report = self.report()
+        self.assert_read_whole(report, truth)
+        self.assert_names(report, truth)
+        self.assertEqual([process["rare_steps"] for process in report["processes"]], [[], []])
+        self.assertIn("finished after 7 d 0 h", self.report_text())
+
     @harness.only_in_long
     def test_of_a_thousand_ranks(self):
         self.assert_found(1000)

@@ -1,6 +1,6 @@
 // Purpose: the JSON of `memtrace report` and `memtrace postmortem`. docs/reference/json.md lists these fields on the site.
 
-import {Cycles, TraceFacts} from './trace_facts';
+import {Cycles, RareStep, TraceFacts} from './trace_facts';
 
 /** A function on the stack of an allocation. */
 export interface Frame {
@@ -331,6 +331,7 @@ export interface Process {
   headroom: Headroom[]; // the limits that it had
   bytes_per_parameter: ParameterRow[]; // as `memtrace explain` has them
   cycles: Cycles|null; // null: it has phases, or no pattern
+  rare_steps?: RareStep[]; // of at least 1,000 steps, at most 10 of them
   sites: Record<string, Site>; // by their ids
   findings: Finding[]; // about this process
   death?: Death|null; // of `memtrace.postmortem/1`

@@ -1,6 +1,6 @@
 // Purpose: the JSON about a trace itself. docs/reference/json.md lists these fields on the site.
 
-import {Site} from './document';
+import {Measure, Site} from './document';
 
 /** How good the trace is: what was lost, damaged or summed up. */
 export interface TraceFacts {
@@ -69,4 +69,16 @@ export interface Cycles {
   first: Cycle; // the first one
   typical: Cycle; // the median of the others
   site: Site|null; // that begins each cycle
+}
+
+/** A step of a long run that rose much higher than the typical one. */
+export interface RareStep {
+  steps: [number, number]; // twice the step, or the range that it is in
+  memory: string; // `host` or `cuda:N`
+  measure: Measure; // of the figures
+  path: string[]; // its phase, the outermost first
+  rise: number; // bytes above the level at the begin of the phase; of a range, at least
+  typical_rise: number; // the same of the typical step
+  largest_block: number|null; // bytes of its largest block, if known
+  site: Site|null; // that made this block
 }

@@ -42,6 +42,7 @@ Keys keys_of_process() {
           "headroom",
           "bytes_per_parameter",
           "cycles",
+          "rare_steps",
           "sites",
           "findings"};
 }

@@ -74,8 +74,8 @@ std::vector<Instant> instants(const ProcessAnalysis& analysis) {
   return out;
 }
 
-// True if an armed process held tensors there before it was recorded. The trace does not have these blocks, so it
-// cannot tell how much of a segment is in use.
+// True if an armed process held tensors there before it was recorded. The trace does not have these blocks, so
+// it cannot tell how much of a segment is in use.
 bool held_before(const ProcessAnalysis& analysis, MemoryId memory) {
   const auto& before = analysis.facts().before;
   if (!before) return false;

@@ -54,14 +54,14 @@ struct MemoryNow {
   unsigned memory = 0;
   std::string name; // "host", "cuda:0"
   std::int64_t live = 0, tensor = 0;
-  std::uint64_t used = 0; // of a GPU, by all processes: as last sampled, and what this process took since
+  std::uint64_t used = 0;     // of a GPU, by all processes: as last sampled, and what this process took since
   std::int64_t per_step = 0;  // growth in bytes
   double per_second = 0;      // growth in bytes
   std::vector<RoleNow> roles; // largest first; they add up to `live`
   std::vector<PhaseNow> phases;
   bool phases_of_tensors = false; // on a GPU
-  std::vector<StepNow> steps;  // the last ones, the present one at the end
-  std::vector<LargeNow> large; // newest first
+  std::vector<StepNow> steps;     // the last ones, the present one at the end
+  std::vector<LargeNow> large;    // newest first
 };
 
 struct ProcessNow {

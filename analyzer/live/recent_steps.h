@@ -48,7 +48,7 @@ struct SampledLevel {
 };
 
 // What all processes used of a GPU at the last sample, in bytes.
-struct DeviceUse {
+struct SampledUse {
   std::uint64_t used = 0;
   std::int64_t live = 0; // of this process, at that time
 };
@@ -66,7 +66,7 @@ class RecentSteps : public replay::Observer {
   Step phases_of() const { return whole_; } // none: of the present step, or of the run without steps
   const std::vector<LargeBirth>& large() const { return large_; } // newest first
   const std::deque<SampledLevel>& sampled() const { return sampled_; }
-  const std::map<std::size_t, DeviceUse>& device_uses() const { return device_uses_; } // by MemoryId
+  const std::map<std::size_t, SampledUse>& device_uses() const { return device_uses_; } // by MemoryId
   const replay::PhasePosition& place() const { return place_; } // of the last event of the program
   std::size_t memories() const { return memories_; }
   // True if the figures of phases are of tensors: on a GPU that has some.
@@ -106,7 +106,7 @@ class RecentSteps : public replay::Observer {
   Step now_ = Step::none;
   std::vector<LargeBirth> large_;
   std::set<std::size_t> with_tensors_; // GPUs
-  std::map<std::size_t, DeviceUse> device_uses_;
+  std::map<std::size_t, SampledUse> device_uses_;
   std::deque<SampledLevel> sampled_;
   std::vector<replay::Block> to_label_;
   replay::PhasePosition place_;

@@ -31,8 +31,8 @@ void context_born(std::uint64_t context, int device);
 // Ends all live blocks of that context, and itself. A later free of one of them is ignored.
 void context_died(std::uint64_t context, format::Stamp death);
 
-// Records which devices are in use, when a process that was armed begins to record. The caller is inside a hook,
-// with its guard held.
+// Records which devices are in use, when a process that was armed begins to record. The caller is inside a
+// hook, with its guard held.
 void announce_held_devices();
 
 // Called in a forked child. It keeps its parent's table, unless another thread was changing the table.

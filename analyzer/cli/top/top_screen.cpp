@@ -241,7 +241,8 @@ void add_tables(Page& page, const ProcessNow& process, const MemoryNow& memory, 
   const report::Unit unit = report::unit_for(largest);
   const std::string of =
       (memory.phases_of_tensors ? "tensors, " : "") +
-      (process.phases_of < 0 ? "phase" : "step " + report::count(static_cast<std::uint64_t>(process.phases_of)));
+      (process.phases_of < 0 ? "phase"
+                             : "step " + report::count(static_cast<std::uint64_t>(process.phases_of)));
   const std::string role_head =
       padded(memory.name + " by role", roles - 16) + right(unit.name, 10) + right("%", 6);
   const std::string phase_head =

@@ -21,7 +21,7 @@ struct Held {
   std::string others;      // where the rows are that the table leaves out
   bool of_tensors = false; // also as multiples of the parameters
   bool of_device = false;
-  bool all = false;        // a row for each site, and one for the small sites of a line
+  bool all = false; // a row for each site, and one for the small sites of a line
   replay::Step now =
       replay::Step::none; // the step of the instant: what is left of earlier ones has its own rows
 };

@@ -91,7 +91,8 @@ class ReportText {
   static std::string held(const trace::HeldBefore& before) {
     std::string text = sized(before.live + before.small);
     for (const auto& [memory, device] : before.devices)
-      text += fmt::format(", and {} of {}", sized(device.live), memory_name(static_cast<replay::MemoryId>(memory)));
+      text +=
+          fmt::format(", and {} of {}", sized(device.live), memory_name(static_cast<replay::MemoryId>(memory)));
     return text;
   }
 

@@ -3,7 +3,7 @@ import re
 
 from sources import markdown, read, table
 
-TYPES = [f"web/src/report/{name}.ts" for name in ("document", "trace_facts", "answers")]
+TYPES = [f"web/src/report/{name}.ts" for name in ("document", "job", "trace_facts", "answers")]
 DOCUMENTS = [f"{name}Document" for name in ("Report", "Explain", "Diff", "Tree", "Doctor", "Env")]
 INTERFACE = re.compile(r"(?:^/\*\* ([^\n]*) \*/\n)?^export interface (\w+)(?: extends ([\w<>]+))? \{\n(.*?)^\}$",
                        re.M | re.S)

@@ -100,7 +100,7 @@ class Fields(harness.Case):
     def test_each_key_of_the_writers_is_a_field(self):
         text = "\n".join(text_of(name) for pattern in WRITERS for name in glob.glob(pattern, root_dir=harness.ROOT))
         keys = {key for found in re.findall(r'\{"(\w+)",|\["(\w+)"\]|\\"(\w+)\\":', text) for key in found if key}
-        types = re.sub(r"//.*|/\*\*.*?\*/", "", "\n".join(text_of(TYPES, f"{name}.ts") for name in ("document", "trace_facts", "answers")))
+        types = re.sub(r"//.*|/\*\*.*?\*/", "", "\n".join(text_of(TYPES, f"{name}.ts") for name in ("document", "job", "trace_facts", "answers")))
         fields = set(re.findall(r"\b(\w+)\??: ", types)) | set(re.findall(r"Record<('\w+'(?:\|'\w+')*),", types))
         fields |= {name.strip("'") for names in fields if "'" in names for name in names.split("|")}
         self.assertGreater(len(keys), 150)

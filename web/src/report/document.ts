@@ -1,5 +1,6 @@
 // Purpose: the JSON of `memtrace report` and `memtrace postmortem`. docs/reference/json.md lists these fields on the site.
 
+import {Capacity, FirstToFail, HostClock, HostOutlier, Job, Outlier} from './job';
 import {Cycles, RareStep, TraceFacts} from './trace_facts';
 
 /** A function on the stack of an allocation. */
@@ -337,61 +338,6 @@ export interface Process {
   death?: Death|null; // of `memtrace.postmortem/1`
 }
 
-/** A rank that holds more than the other ranks. */
-export interface Outlier {
-  rank: number; // of the process
-  coordinates: Record<string, number>|null; // of the rank
-  pid: number; // of the process
-  memory: string; // `host` or `cuda:N`
-  bytes: number; // its peak
-  phase: string; // of the peak
-  step: number|null; // of the peak
-  others: {count: number; least: number; median: number; most: number}; // of the other ranks of its pipeline stage
-  row: OutlierRow; // what makes most of the difference
-  rows: OutlierRow[]; // the largest differences, at most three
-}
-
-/** What a rank holds more than the others. */
-export interface OutlierRow {
-  role: string; // of the blocks
-  bytes: number; // of the rank
-  others: number; // the median of the other ranks
-  site: Site|null; // null: no row is larger
-}
-
-/** A host whose memory, page cache or shared memory differs from those of the other hosts. */
-export interface HostOutlier {
-  host: string; // its name
-  what: string; // `memory`, `page cache` or `shared memory`
-  bytes: number; // of this host
-  others: {count: number; median: number}; // of the other hosts
-  ranks: number[]; // that ran on it
-}
-
-/** A rank that failed. */
-export interface DeadRank {
-  rank: number; // of the process
-  host: string; // where it ran
-  ended: string; // in words
-  duration: number; // to its last record
-}
-
-/** Which rank failed first, and which only followed. */
-export interface FirstToFail {
-  first: DeadRank[]; // several if the clocks of their hosts give no order
-  followed: DeadRank[]; // those that failed later, by rank
-  did_not_fail: number; // other ranks
-  later: number[]; // seconds from the first to those that followed: the least and the most
-  clock_error: number; // seconds; 0 if all ranks ran on one host
-}
-
-export interface Job {
-  id: string;
-  attempt: number; // counts the runs of a job that a launcher starts again
-  launcher: string|null; // `torchrun`, `slurm` and so on
-  world_size: number;
-}
-
 /** `memtrace report` prints `memtrace.report/1`. `memtrace postmortem` prints the same as `memtrace.postmortem/1`. */
 export interface ReportDocument {
   schema: string; // the name and the version
@@ -401,6 +347,8 @@ export interface ReportDocument {
   outliers: Outlier[]; // ranks that hold more than the others
   host_outliers?: HostOutlier[]; // hosts with less memory, or with more page cache or shared memory, than the others
   first_to_fail?: FirstToFail|null; // null: no rank failed
+  clocks?: HostClock[]; // of a job on several hosts
+  gib_hours?: Capacity;
   ledger?: Ledger[]; // of `postmortem`: who held the memory of the limit
   first?: number|null; // of `postmortem`: the pid of the process that died first
   order?: {pid: number; how: string; unix: number}[]; // of `postmortem`: the ends, the earliest first

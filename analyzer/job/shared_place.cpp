@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "analyzer/files/packed_files.h"
 #include "analyzer/files/reading.h"
@@ -100,8 +101,8 @@ std::vector<std::string> local_directories(const std::string& directory,
       const std::string own = fmt::format("{}/memtrace-{}", base, user);
       if (!is_private(own, user)) continue;
       for (const std::string& path : paths_of(directory)) {
-        const std::string local = own + format::kLocalFolder + path;
-        if (fs::is_directory(local, error)) out.push_back(local);
+        std::string local = fmt::format("{}{}{}", own, format::kLocalFolder, path);
+        if (fs::is_directory(local, error)) out.push_back(std::move(local));
       }
     }
   }
@@ -123,6 +124,7 @@ std::vector<std::string> traces_of(const std::string& directory) {
   add_traces(directory, false, found);
   if (files::PackedFiles::of_command().has(directory)) {
     std::vector<std::string> packed;
+    packed.reserve(found.size());
     for (const auto& [name, path] : found) packed.push_back(path);
     return packed;
   }

@@ -71,8 +71,9 @@ void JobCapacity::add(JobCapacity&& others) {
 std::vector<CapacityLimit> JobCapacity::limits() const {
   std::vector<CapacityLimit> out;
   for (const auto& [key, limit] : ranks_.empty() ? others_ : ranks_) {
-    const bool has_group = std::any_of(out.begin(), out.end(), [&](const CapacityLimit& one) {
-      return one.host == limit.host && one.of == "cgroup";
+    const std::string& host = limit.host;
+    const bool has_group = std::any_of(out.begin(), out.end(), [&host](const CapacityLimit& one) {
+      return one.host == host && one.of == "cgroup";
     });
     if (limit.of != "node" || !has_group) out.push_back(limit);
   }

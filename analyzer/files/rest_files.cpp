@@ -62,6 +62,14 @@ class RestFile {
   format::RestHeader header_{};
 };
 
+// Closes the file and returns -1. Keeps errno.
+int closed_with_errno(int fd) {
+  const int why = errno;
+  ::close(fd);
+  errno = why;
+  return -1;
+}
+
 // Returns a descriptor of a nameless file with these bytes, or -1 with errno set. Empty pages become holes.
 int copy_of(int from, const format::RestPart& part) {
   const int fd = open_nameless();
@@ -74,14 +82,10 @@ int copy_of(int from, const format::RestPart& part) {
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     const auto bytes = static_cast<std::size_t>(got);
-    if (!write_sparse(fd, {piece.data(), bytes}, done)) break;
+    if (!write_sparse(fd, {piece.data(), bytes}, done)) return closed_with_errno(fd);
     done += bytes;
   }
-  if (::ftruncate(fd, static_cast<off_t>(part.bytes)) == 0) return fd;
-  const int why = errno;
-  ::close(fd);
-  errno = why;
-  return -1;
+  return ::ftruncate(fd, static_cast<off_t>(part.bytes)) == 0 ? fd : closed_with_errno(fd);
 }
 
 // Returns the stem and the suffix of "STEM.window-0", if the suffix is one of a trace's other files.

@@ -2,6 +2,7 @@
 #include "analyzer/files/trace_copy.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "analyzer/files/packed_files.h"
 #include "analyzer/files/reading.h"
@@ -66,13 +68,14 @@ std::optional<std::uint64_t> copy_bytes(int from, int to, std::uint64_t at, std:
 }
 
 bool append_rest_of_trace(const std::string& local, const std::string& shared) {
-  const auto size = size_of(local), done = size_of(shared);
-  if (!size) return false;
-  if (done && *done >= *size) return true;
+  if (!size_of(local)) return false;
   const OpenCopy from(local, O_RDONLY);
   OpenCopy to(shared, O_WRONLY | O_CREAT);
-  return from.is_open() && to.is_open() && copy_bytes(from.get(), to.get(), done.value_or(0), 0) &&
-         ::ftruncate(to.get(), static_cast<off_t>(*size)) == 0 && to.close();
+  if (!from.is_open() || !to.is_open()) return false;
+  // From the beginning: the copy may have holes below its size, if its client was killed.
+  const auto size = copy_bytes(from.get(), to.get(), 0, 0);
+  return size && ::ftruncate(to.get(), static_cast<off_t>(*size)) == 0 && ::fdatasync(to.get()) == 0 &&
+         to.close();
 }
 
 bool write_rest(const std::string& local, const std::string& shared) {
@@ -82,8 +85,10 @@ bool write_rest(const std::string& local, const std::string& shared) {
   std::optional<OpenCopy> to;
   for (const char* const suffix : format::kOtherSuffixes) {
     if (size_of(local + suffix).value_or(0) == 0) continue;
-    if (!to) to.emplace(shared + format::kRestSuffix, O_WRONLY | O_CREAT | O_TRUNC);
+    if (!to) to.emplace(shared + format::kRestSuffix, O_WRONLY | O_CREAT);
     const OpenCopy from(local + suffix, O_RDONLY);
+    if (size_of(local + format::kCopiedSuffix))
+      return false; // another process was faster, and its copy is whole
     const auto bytes =
         from.is_open() && to->is_open() ? copy_bytes(from.get(), to->get(), 0, end) : std::nullopt;
     if (!bytes) return false;
@@ -94,7 +99,10 @@ bool write_rest(const std::string& local, const std::string& shared) {
     end += (*bytes + format::kPage - 1) / format::kPage * format::kPage;
   }
   if (!to) return true;
-  return write_sparse(to->get(), {reinterpret_cast<const char*>(&header), sizeof header}, 0) && to->close();
+  // The parts reach the server before the header that names them.
+  return ::fdatasync(to->get()) == 0 &&
+         write_sparse(to->get(), {reinterpret_cast<const char*>(&header), sizeof header}, 0) &&
+         ::fdatasync(to->get()) == 0 && to->close();
 }
 
 // The header of the rings stays: the next attempt reads from it how this one ended. A process may still have
@@ -103,6 +111,7 @@ void remove_local(const std::string& local) {
   std::uint64_t bytes = size_of(local + ".memtrace").value_or(0);
   for (const char* const suffix : format::kOtherSuffixes) bytes += size_of(local + suffix).value_or(0);
   const OpenCopy copied(local + format::kCopiedSuffix, O_WRONLY | O_CREAT | O_EXCL);
+  if (!copied.is_open() && errno != EEXIST) return;
   if (copied.is_open() && ::ftruncate(copied.get(), static_cast<off_t>(bytes)) != 0) return;
   for (const char* const suffix : format::kOtherSuffixes) {
     if (std::string_view(suffix) != ".rings") {
@@ -120,6 +129,11 @@ void remove_local(const std::string& local) {
 } // namespace
 
 bool move_trace(const std::string& local, const std::string& shared) {
+  if (size_of(local +
+              format::kCopiedSuffix)) { // copied by a process that was killed while it removed the files
+    remove_local(local);
+    return true;
+  }
   if (!append_rest_of_trace(local + ".memtrace", shared + ".memtrace")) return false;
   if (!write_rest(local, shared)) return false;
   remove_local(local);
@@ -138,9 +152,17 @@ bool move_small_file(const std::string& from, const std::string& to) {
 }
 
 double written_at(const std::string& path) {
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) return 0;
-  return static_cast<double>(status.st_mtim.tv_sec) + static_cast<double>(status.st_mtim.tv_nsec) / 1e9;
+  const std::string stem = path.substr(0, path.rfind('.'));
+  double last = 0;
+  std::vector<std::string> names = {path};
+  for (unsigned i = 0; i < format::kWindowFiles; ++i) names.push_back(fmt::format("{}.window-{}", stem, i));
+  for (const std::string& name : names) {
+    struct stat status {};
+    if (::lstat(name.c_str(), &status) != 0) continue;
+    last = std::max(
+        last, static_cast<double>(status.st_mtim.tv_sec) + static_cast<double>(status.st_mtim.tv_nsec) / 1e9);
+  }
+  return last;
 }
 
 } // namespace memtrace::files

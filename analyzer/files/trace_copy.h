@@ -15,7 +15,8 @@ bool move_small_file(const std::string& from, const std::string& to);
 // Copies a small file that is not there yet.
 bool copy_small_file(const std::string& from, const std::string& to);
 
-// Returns the Unix time in s at which the file was written, or 0 if it cannot be told.
+// Returns the Unix time in s at which the trace or one of its windows was last written, or 0 if that is not
+// known.
 double written_at(const std::string& path);
 
 } // namespace memtrace::files

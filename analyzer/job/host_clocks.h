@@ -20,14 +20,14 @@ struct StepsOfRank {
 };
 
 struct HostClock {
-  double ahead = 0; // s, of the host of the lowest rank
+  double ahead = 0; // s before the clock of the lowest rank's host
   double error = kClockError;
   bool measured = false; // by steps
 };
 
 // The clocks of two hosts, compared.
 struct ClockDifference {
-  double ahead = 0; // s, of the first
+  double ahead = 0; // s that the first clock is before the second
   double error = 0; // s; 0: it is one host
 };
 

@@ -6,8 +6,8 @@
 
 namespace memtrace::report {
 
-// True if the recorder writes the traces of this directory to a local disk first: MEMTRACE_SHARED, else the
-// type of the file system. The directory need not exist.
+// True if MEMTRACE_SHARED, else the type of the file system, asks for a local directory first. The recorder
+// uses none if no local disk is writable. The directory need not exist.
 bool is_shared_place(const std::string& directory);
 
 // Returns the directories in which local disks can be: those of `spool` and `temporary` (MEMTRACE_SPOOL and

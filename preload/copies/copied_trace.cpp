@@ -78,16 +78,34 @@ long open_shared(const char* path, bool may_make) {
   return fd;
 }
 
-// Network file systems write when a file is closed, and tell then whether that worked.
-long close_shared(long fd, long result) {
+// Some network file systems write when a file is closed, and tell then whether that worked. Others do not, so
+// the local files are removed only after a sync.
+long close_shared(long fd, long result, bool synced) {
+  long wrote = 0;
+  if (synced && result == 0) {
+    const OnShared timed;
+    wrote = os::sync(fd);
+  }
   const OnShared timed;
   const long closed = os::close(fd);
-  return result == 0 && closed < 0 ? closed : result;
+  if (result < 0) return result;
+  return wrote < 0 ? wrote : closed < 0 ? closed : result;
 }
 
-// Copies one file into STEM.rest. `*end` is the offset behind the parts so far.
+// True once another process has copied the whole trace and removes, or has removed, local files.
+bool is_copied(const char* local) {
+  return os::exists(with_suffix(local, format::kCopiedSuffix));
+}
+
+// Copies one file into STEM.rest. `*end` is the offset behind the parts so far. A file that was open before
+// STEM.copied existed is whole. If another process was faster, its STEM.rest must not be written over by one
+// with fewer parts.
 long copy_part(const char* local, const char* suffix, long to, std::uint64_t* end, GoOn go_on) {
   const long from = os::open_own(with_suffix(local, suffix), os::For::reading);
+  if (is_copied(local)) {
+    if (from >= 0) os::close(from);
+    return -EEXIST;
+  }
   if (from < 0) return from == -ENOENT ? 0 : from;
   std::uint64_t done = 0;
   const long result = copy_bytes(from, to, &done, *end, true, go_on);
@@ -115,11 +133,16 @@ void shorten_rings(const char* local) {
   os::close(from);
   joined.clear();
   joined.add(with_suffix(local, ".rings-new"));
+  os::unlink(joined.text()); // of a process that was killed here
   const long to = bytes > 0 ? os::create(joined.text()) : -1;
   if (to < 0) return;
-  os::write_all(to, buffer, static_cast<std::size_t>(bytes));
+  const long result = os::write_all(to, buffer, static_cast<std::size_t>(bytes));
   os::close(to);
-  os::rename(joined.text(), with_suffix(local, ".rings"));
+  if (result < 0) {
+    os::unlink(joined.text());
+  } else {
+    os::rename(joined.text(), with_suffix(local, ".rings"));
+  }
 }
 
 } // namespace
@@ -129,16 +152,18 @@ const char* with_suffix(const char* stem, const char* suffix) {
   return named.add(stem).add(suffix).text();
 }
 
-long copy_appended(const char* from, const char* to, std::uint64_t* done, GoOn go_on) {
+long copy_appended(const char* from, const char* to, std::uint64_t* done, GoOn go_on, bool synced) {
+  const std::uint64_t before = *done;
   const long size = os::size_of(from);
   if (size < 0) return size;
-  if (static_cast<std::uint64_t>(size) <= *done) return 0;
+  if (static_cast<std::uint64_t>(size) <= *done && !synced) return 0;
   if (!has_buffer()) return -ENOMEM;
   const long source = os::open_own(from, os::For::reading);
   if (source < 0) return source;
   const long target = open_shared(to, *done == 0);
   long result = target;
-  if (target >= 0) result = close_shared(target, copy_bytes(source, target, done, 0, false, go_on));
+  if (target >= 0) result = close_shared(target, copy_bytes(source, target, done, 0, false, go_on), synced);
+  if (result < 0) *done = before; // the server may have told at the end that a write before it failed
   os::close(source);
   return result;
 }
@@ -154,8 +179,16 @@ long copy_rest(const char* local, const char* shared, GoOn go_on) {
   for (const char* suffix : format::kOtherSuffixes)
     if (result == 0) result = copy_part(local, suffix, to, &end, go_on);
   std::memcpy(rest.magic, format::kRestMagic, sizeof rest.magic);
+  if (result == 0) { // the parts reach the server before the header that names them
+    const OnShared timed;
+    result = os::sync(to);
+  }
   if (result == 0) result = write_at_shared(to, 0, reinterpret_cast<const char*>(&rest), sizeof rest);
-  return close_shared(to, result);
+  return close_shared(to, result, true);
+}
+
+bool was_copied(const char* local) {
+  return is_copied(local);
 }
 
 void remove_copied(const char* local) {
@@ -166,7 +199,10 @@ void remove_copied(const char* local) {
   };
   add(".memtrace");
   for (const char* suffix : format::kOtherSuffixes) add(suffix);
-  if (const long fd = os::create(with_suffix(local, format::kCopiedSuffix)); fd >= 0) {
+  const long fd = os::create(with_suffix(local, format::kCopiedSuffix));
+  if (fd < 0 && fd != -EEXIST)
+    return; // without the mark, another process would copy what is left as if it were all
+  if (fd >= 0) {
     os::cut(fd, bytes);
     os::close(fd);
   }

@@ -9,7 +9,7 @@ namespace memtrace::record {
 // Asked between two system calls of a copy. If it returns false, the copy ends there and continues later.
 using GoOn = bool (*)();
 
-// The time of a system call on the shared file system, while it exists.
+// Marks a system call on the shared file system as under way while it exists.
 class OnShared {
  public:
   OnShared();
@@ -18,7 +18,8 @@ class OnShared {
   OnShared& operator=(const OnShared&) = delete;
 };
 
-// True if such a call takes long. The thread that copies cannot end before the kernel returns.
+// True if such a call has been under way for more than 100 ms. The thread that copies cannot end before the
+// kernel returns.
 bool copy_hangs();
 // Returns the time (os::monotonic_ns) at which the last such call ended.
 std::uint64_t last_progress();

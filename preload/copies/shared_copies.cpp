@@ -28,8 +28,8 @@ namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kLeastNs = kSecond / 10; // between two copies
-// The trace of a process in another pid namespace shows whether it runs: it grows twice a second.
-constexpr std::uint64_t kQuietNs = 10 * kSecond;
+// The files of a process in another pid namespace show whether it runs: one of them grows twice a second.
+constexpr std::uint64_t kUnwrittenNs = 10 * kSecond;
 constexpr unsigned kMostLeft = 32; // processes whose files are taken over at one time
 
 constinit std::uint64_t interval = 0; // ns; 0: not known yet
@@ -89,11 +89,11 @@ void complain_once(long error) {
   say_of_copies(directory.text(), place.directory.text(), error);
 }
 
-long copy_trace(std::uint64_t* done, GoOn go_on) {
+long copy_trace(std::uint64_t* done, GoOn go_on, bool synced = false) {
   static constinit Path to{};
   to.clear();
   to.add(shared.text()).add(".memtrace");
-  return copy_appended(with_suffix(local.text(), ".memtrace"), to.text(), done, go_on);
+  return copy_appended(with_suffix(local.text(), ".memtrace"), to.text(), done, go_on, synced);
 }
 
 // The analyzer tells the attempts of the job by this file.
@@ -118,25 +118,16 @@ long copy_own(GoOn go_on) {
   return result == 0 ? copy_job_file(go_on) : result;
 }
 
-// Returns the last number of HOST-PID-START, and the one before.
-std::uint64_t start_of(const char* stem, std::uint32_t* pid) {
-  const char* const start = std::strrchr(stem, '-');
-  const char* before = start;
-  while (before != nullptr && before > stem && before[-1] != '-') --before;
-  if (before == nullptr || before == stem) return 0;
-  *pid = static_cast<std::uint32_t>(number_at(before));
-  return hexadecimal_at(start + 1);
-}
-
 // Pass lock held: it guards the claims.
 void look_at_claim(void*, const char* stem, const char*) {
   set_stems(stem);
   if (left_count == kMostLeft || std::strcmp(stem, own_stem()) == 0) return;
-  const std::uint64_t written = os::modified_ns(with_suffix(local.text(), ".memtrace"));
+  const std::uint64_t written =
+      os::exists(with_suffix(local.text(), ".memtrace")) ? written_ns(local.text()) : 0;
   std::uint32_t pid = 0;
   const std::uint64_t start = start_of(stem, &pid);
   if (written == 0 || start == 0 || began_before(pid, start)) return;
-  if (os::unix_ns() < written + kQuietNs) {
+  if (os::unix_ns() < written + kUnwrittenNs) {
     some_are_young = true;
     return;
   }
@@ -154,7 +145,11 @@ void find_left_behind() {
 
 // Copies the rest of a trace and removes the local files, as far as both succeed.
 long finish(std::uint64_t* done, GoOn go_on) {
-  long result = copy_trace(done, go_on);
+  if (was_copied(local.text())) {
+    remove_copied(local.text());
+    return 0;
+  }
+  long result = copy_trace(done, go_on, true);
   if (result == 0) result = copy_rest(local.text(), shared.text(), go_on);
   if (result == 0) remove_copied(local.text());
   return result;
@@ -163,18 +158,13 @@ long finish(std::uint64_t* done, GoOn go_on) {
 void take_left_behind(GoOn go_on) {
   if (!may_take) return;
   find_left_behind();
-  long result = 0;
-  for (unsigned i = 0; i < left_count && result == 0; ++i) {
+  bool all = true;
+  for (unsigned i = 0; i < left_count && go_on(); ++i) {
     set_stems(left_behind[i].text());
-    long size = 0;
-    {
-      const OnShared timed;
-      size = os::size_of(with_suffix(shared.text(), ".memtrace"));
-    }
-    std::uint64_t done = size > 0 ? static_cast<std::uint64_t>(size) : 0;
-    result = finish(&done, go_on);
+    std::uint64_t done = 0; // the copy may have holes below its size: its client was killed, too
+    if (finish(&done, go_on) != 0) all = false;
   }
-  may_take = some_are_young || left_count == kMostLeft || result != 0;
+  may_take = some_are_young || left_count == kMostLeft || !all || !go_on();
 }
 
 std::uint64_t find_interval() {

@@ -133,6 +133,20 @@ int run(void*) {
   return 0;
 }
 
+bool hangs() {
+  return disk_is_slow() || copy_hangs();
+}
+
+constexpr std::uint64_t kCopyNs = 1'000'000'000;    // without progress, at the end of the process
+constexpr std::uint64_t kCopiesNs = 10'000'000'000; // in all
+constexpr std::uint64_t kCopyLookNs = 1'000'000;
+
+int run_last_copy(void*) {
+  os::close_all_of_this_thread();
+  copy_last(&goes_on);
+  return exit_status_of(os::process_id());
+}
+
 } // namespace
 
 void start_drain() {
@@ -175,28 +189,10 @@ bool retire_within(std::uint64_t patience_ns) {
 
 } // namespace
 
-namespace {
-
-bool hangs() {
-  return disk_is_slow() || copy_hangs();
-}
-
-constexpr std::uint64_t kCopyNs = 1'000'000'000;    // without progress, at the end of the process
-constexpr std::uint64_t kCopiesNs = 10'000'000'000; // in all
-constexpr std::uint64_t kCopyLookNs = 1'000'000;
-
-int run_last_copy(void*) {
-  os::close_all_of_this_thread();
-  copy_last(&goes_on);
-  return exit_status_of(os::process_id());
-}
-
-} // namespace
-
 void copy_at_end(bool wait) {
   if (place.shared.size() == 0 || memory == nullptr || !drain_lock.try_lock()) return;
   const std::uint64_t began = os::monotonic_ns();
-  if (!drain_is_running()) {
+  if (holds == 0 && !drain_is_running()) {
     void* const tls = make_tls_stand_in(memory + kStackBytes);
     __atomic_store_n(&stop, false, __ATOMIC_RELEASE);
     os::start_thread(&run_last_copy, nullptr, memory, kStackBytes, tls, &drain_tid);
@@ -232,8 +228,13 @@ void restart_drain_after(std::uint64_t quiet_ns) {
   if (wanted) set_drain_due(os::monotonic_ns() + quiet_ns);
 }
 
-void forget_drain() {
+void forget_thread() {
   drain_tid = 0;
+  forget_copy_state();
+}
+
+void forget_drain() {
+  forget_thread();
   first_step = rollup::kNoStep;
   wanted = false;
   holds = 0;

@@ -25,7 +25,9 @@ void restart_drain_after(std::uint64_t quiet_ns);
 // disk.
 void copy_at_end(bool wait);
 
-// Called in a forked child, which does not have the thread.
+// Called in a forked child, which does not have the thread. forget_thread() is enough if nothing is recorded
+// there: after `memtrace arm --steps`, a parent that records no more may still copy.
 void forget_drain();
+void forget_thread();
 
 } // namespace memtrace::record

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "preload/format/file_headers.h"
+#include "preload/format/shared_files.h"
 #include "preload/job/job_directory.h"
 #include "preload/os/files.h"
 #include "preload/os/paths.h"
@@ -70,7 +71,9 @@ std::uint64_t size_of(const char* directory, const char* stem, const char* suffi
 
 std::uint64_t counts_with(const Claim& claim, const char* directory) {
   const bool near = std::strcmp(claim.rings, "-") == 0;
-  if (os::exists(near ? beside(directory, claim.stem, ".rings") : claim.rings)) return claim.bytes;
+  const bool copied =
+      os::exists(beside(directory, claim.stem, format::kCopiedSuffix)); // then the rings are a header
+  if (!copied && os::exists(near ? beside(directory, claim.stem, ".rings") : claim.rings)) return claim.bytes;
   std::uint64_t bytes = size_of(directory, claim.stem, ".memtrace");
   for (const char* suffix : kOthers) bytes += size_of(directory, claim.stem, suffix);
   return bytes < claim.bytes ? bytes : claim.bytes;

@@ -100,12 +100,12 @@ long create_job_file(const char* directory, unsigned index, std::uint32_t attemp
   return 0;
 }
 
-// True if the process still writes its trace. Used for a process on another host, where nothing else is known:
-// its trace grows twice a second.
+// True if the process still writes its files. Used for a process on another host or in another pid namespace,
+// where nothing else is known.
 bool is_written(const char* directory, const char* stem) {
   other.clear();
-  other.add(directory).add("/").add(stem).add(".memtrace");
-  return os::unix_ns() < os::modified_ns(other.text()) + kRecent;
+  other.add(directory).add("/").add(stem);
+  return os::unix_ns() < written_ns(other.text()) + kRecent;
 }
 
 // Reads the header of a ring file. Returns false if it cannot be read, or if its process ended normally.
@@ -116,11 +116,6 @@ bool read_rings(const char* rings) {
   os::close(fd);
   return got == static_cast<long>(sizeof header) && std::memcmp(header.magic, format::kRingMagic, 8) == 0 &&
          header.version == format::kVersion && header.ended == 0;
-}
-
-std::uint64_t start_of(const char* stem) {
-  const char* const dash = std::strrchr(stem, '-');
-  return dash == nullptr ? 0 : hexadecimal_at(dash + 1);
 }
 
 // Returns the kill counter of the cgroup of that process, if the cgroup still exists, else 0.
@@ -145,7 +140,8 @@ struct AttemptSearch {
 
 void look_at_claim(void* context, const char* stem, const char* rings) {
   AttemptSearch& look = *static_cast<AttemptSearch*>(context);
-  const std::uint64_t start = start_of(stem);
+  std::uint32_t pid = 0;
+  const std::uint64_t start = start_of(stem, &pid);
   if (start < look.at->began || look.lives) return;
   path.clear();
   if (std::strcmp(rings, "-") == 0) {
@@ -219,7 +215,8 @@ struct OldFiles {
 
 void drop_claim(void* context, const char* stem, const char* rings) {
   OldFiles& old = *static_cast<OldFiles*>(context);
-  const std::uint64_t start = start_of(stem);
+  std::uint32_t pid = 0;
+  const std::uint64_t start = start_of(stem, &pid);
   if (start == 0 || start >= old.began) return;
   path.clear();
   if (std::strcmp(rings, "-") == 0) {
@@ -227,7 +224,8 @@ void drop_claim(void* context, const char* stem, const char* rings) {
   } else {
     path.add(rings);
   }
-  if (read_rings(path.text()) && began_before(header.pid, start)) return; // it runs
+  // It may run. In another pid namespace only its files show that; at an orderly end the ring file goes.
+  if (began_before(pid, start) || (os::exists(path.text()) && is_written(old.directory, stem))) return;
   other.clear();
   if (!os::exists(other.add(old.directory).add("/").add(stem).add(".memtrace").text())) return;
   remove_files_of(old.directory, stem, rings);
@@ -251,7 +249,7 @@ bool drop_old_attempts(const char* directory) {
   if (others || newest.attempt == 0) return false;
   // Jobs that run are the present attempt, and the one before them remains.
   const std::uint32_t keep = newest.attempt - (lives(directory, newest) ? 1 : 0);
-  OldFiles old{directory, ~std::uint64_t{0}, false};
+  OldFiles old{directory, place.began, false};
   each_other_job([&] {
     if (job.attempt >= keep && job.began < old.began) old.began = job.began;
   });

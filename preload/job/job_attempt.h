@@ -26,9 +26,9 @@ Attempt take_attempt(const char* directory);
 // Returns the job's file if this process wrote it, else "".
 const char* founded_job_file();
 
-// Removes the files that attempts before the last one left on this host, if no process of theirs runs. True if
-// it removed any. False if the directory has other jobs, too, or if its files are yet to be copied to a shared
-// file system.
+// Removes the files that attempts older than the previous one left on this host, if no process of theirs runs.
+// True if it removed any. False if the directory has other jobs, too, or if traces are copied to a shared file
+// system.
 bool drop_old_attempts(const char* directory);
 
 // Remembers that an allocation of `bytes` failed.

@@ -19,6 +19,7 @@ namespace {
 // Static: one thread begins to record at a time, and its stack may be small.
 constinit Path path{};
 constinit Path local{};
+constinit Path asked_spool{};
 
 // Returns the medium of the existing part of a directory.
 Medium medium_above(const char* directory) {
@@ -83,13 +84,15 @@ void settle_place() {
     if (*base == '\0' || !is_usable(base, asked_for) || !make_local(base)) continue;
     place.shared = place.directory;
     place.directory = local;
-    place.spool.clear(); // the rings are beside the traces
+    asked_spool = place.spool;
+    place.spool = local; // the rings are beside the traces, also in memory
     return;
   }
 }
 
 void leave_local_place() {
   place.directory = place.shared;
+  place.spool = asked_spool;
   place.shared.clear();
 }
 

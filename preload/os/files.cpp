@@ -194,6 +194,9 @@ long syncs_done(std::uint64_t context) {
   const long result = call(SYS_io_getevents, static_cast<long>(context), 0, kSyncs, word(events), word(&now));
   return result < 0 ? kSyncs : result; // an invalid context has no request in progress
 }
+long sync(long fd) {
+  return call(SYS_fdatasync, fd);
+}
 void begin_writing_out(long fd) {
   call(SYS_sync_file_range, fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 }

@@ -44,6 +44,7 @@ long allocate(long fd, std::uint64_t offset, std::uint64_t bytes);
 // request in progress.
 long sync_later(std::uint64_t* context, long fd);
 long syncs_done(std::uint64_t context);                       // number of syncs that ended since the last call
+long sync(long fd);                                           // fdatasync; waits for the disk or the server
 void begin_writing_out(long fd);                              // sync_file_range
 long cut(long fd, std::uint64_t bytes);                       // ftruncate
 long control(long fd, unsigned long request, void* argument); // ioctl

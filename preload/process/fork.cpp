@@ -106,6 +106,7 @@ void begin_as_child(bool raw) {
 // second: in bash, which is not recorded, a subshell within a subshell did so.
 void after_fork_in_child() {
   const Unjudged unjudged;
+  forget_thread();
   if (has_begun()) begin_as_child(false);
   if (local.holds_definitions) release_definitions();
   local.holds_definitions = false;
@@ -114,6 +115,7 @@ void after_fork_in_child() {
 void begin_life_of_raw_child() {
   const format::Stamp of_threads = last_stamp_of_threads();
   local.fork_stamp = last_stamp > of_threads ? last_stamp : of_threads;
+  forget_thread();
   if (active()) begin_as_child(true);
 }
 

@@ -225,7 +225,7 @@ void announce() {
     say({"recording to ", place.directory.text(), " (no rings can be in ", place.spool.text(), ": ",
          ring_path().text(), ")"});
   } else if (place.shared.size() != 0) {
-    say({"recording to ", place.shared.text(), ", by way of ", place.directory.text()});
+    say({"recording to ", place.shared.text(), " (local files until copied: ", place.directory.text(), ")"});
   } else {
     say({"recording to ", place.directory.text()});
   }

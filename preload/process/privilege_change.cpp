@@ -58,7 +58,11 @@ bool is_filter(Change change) {
 Changing::Changing(Change change) : change_(change) {
   if (change == Change::none || os::calls_are_stopped()) return;
   if (!active()) {
-    if (state() == State::waiting) in_ = In::vfork_child; // else the recorder would have started
+    if (state() == State::waiting) in_ = In::vfork_child;               // else the recorder would have started
+    if (in_ == In::nothing && drain_is_running() && is_own_process()) { // it copies a trace that is complete
+      in_ = In::copying;
+      hold_drain();
+    }
     return;
   }
   if (const Recording here; here) notice_fork();
@@ -73,6 +77,7 @@ Changing::Changing(Change change) : change_(change) {
 
 void Changing::over(bool made) {
   if (in_ == In::vfork_child && made && is_filter(change_)) mark_vfork_child();
+  if (in_ == In::copying) return release_drain(0);
   if (in_ != In::own_process) return;
   if (is_filter(change_)) return filter_is_over(made);
   release_drain(change_ == Change::threads ? 0 : kQuietNs);

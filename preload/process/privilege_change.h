@@ -29,7 +29,7 @@ class Changing {
   void over(bool made);
 
  private:
-  enum class In : std::uint8_t { nothing, own_process, vfork_child };
+  enum class In : std::uint8_t { nothing, own_process, vfork_child, copying };
   Change change_;
   In in_ = In::nothing;
 

@@ -48,7 +48,8 @@ static bool may_announce() {
 
 void say_of_copies(const char* to, const char* from, long error) {
   if (may_announce())
-    say({"cannot write in ", to, " (", reason_of(error), "): the traces stay in ", from, " until it can"});
+    say({"cannot write in ", to, " (", reason_of(error), "): the traces stay in ", from,
+         "; memtrace tries again at the next copy"});
 }
 
 void say_of_losses(const char* path, long error) {

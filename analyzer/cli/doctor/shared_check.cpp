@@ -29,7 +29,7 @@ std::string setting_of(const char* name) {
 }
 
 struct MountHere {
-  std::string type = "a file system that cannot be asked";
+  std::string type = "an unknown file system";
   bool goes = false; // its files are removed with the job
 };
 
@@ -78,19 +78,19 @@ std::optional<Check> check_shared() {
   const std::string type = mount_at(place_of_traces().string()).type, base = local_base();
   if (base.empty())
     return Check{"shared", false,
-                 fmt::format("{} is on {}, and no local disk can be written: each process writes to it several "
+                 fmt::format("{0} is on {1}, and no local disk is writable: each process writes to {0} several "
                              "times a second; set MEMTRACE_SPOOL to a directory on a local disk",
                              wanted, type)};
   const MountHere local = mount_at(base);
   std::string text = fmt::format(
-      "{} is on {}: each process records to {} ({}), and copies to it every {} s, at once near a "
+      "{0} is on {1}: each process records to {2} ({3}), and copies to {0} every {4} s, at once near a "
       "limit, and at its end",
       wanted, type, base, local.type, seconds_between(local.goes));
   if (local.goes)
     text += fmt::format(
-        "; {} goes with the job: if the job is killed, what was recorded since the last copy is lost with it, "
-        "and "
-        "the windows of a long run; set MEMTRACE_SPOOL to a directory that stays",
+        "; {} is removed with the job: a kill then loses what was recorded since the last copy, and the "
+        "windows "
+        "of a long run; set MEMTRACE_SPOOL to a directory that stays",
         base);
   return Check{"shared", !local.goes, text};
 }

@@ -11,21 +11,21 @@ void add_fleet(CLI::App& app, const std::function<void(const FleetArguments&)>& 
   const auto arguments = std::make_shared<FleetArguments>();
   const std::vector<std::string> engines(std::begin(kFleetEngines), std::end(kFleetEngines));
   CLI::App* const command = app.add_subcommand(
-      "fleet", "ask the exported figures of many ranks and jobs: outliers, leaks, hosts, waste, regressions");
+      "fleet", "run SQL queries on exported figures of many ranks and jobs: outliers, leaks, hosts, waste");
   command->add_option("QUERY", arguments->query, "a query of --list, or a file of SQL that ends in .sql")
       ->type_name("");
   command
       ->add_option("DIR", arguments->directories,
-                   "directories that export --to parquet wrote, or addresses that the engine knows, as "
+                   "directories that export --to parquet wrote, or addresses that the engine knows, such as "
                    "s3://BUCKET (fleet)")
       ->type_name("");
-  command->add_flag("--list", arguments->list, "name the queries, and what each answers");
+  command->add_flag("--list", arguments->list, "list the queries and their purposes");
   command->add_option("--engine", arguments->engine, "duckdb runs here, spark also on a cluster (duckdb)")
       ->type_name(CLI::detail::join(engines, "|"))
       ->check(CLI::IsMember(engines).description(""));
   command
       ->add_option("--master", arguments->master,
-                   "cluster of Spark, as yarn (that of Spark's settings, else local)")
+                   "cluster of Spark, such as yarn (that of Spark's settings, else local)")
       ->type_name("URL");
   command->add_option("--job", arguments->jobs, "only this job; may be repeated")
       ->type_name("JOB")

@@ -21,9 +21,9 @@ void add_output(CLI::App& command, std::string& format, std::string& output,
                 const std::vector<std::string>& forms = {"text", "json"});
 void add_memory(CLI::App& command, std::string& memory);
 CLI::Option* add_top(CLI::App& command, std::size_t& top, const std::string& help);
-// --unbounded and --debuginfod, of the commands that read traces.
 // Adds --jobs.
 void add_jobs(CLI::App& command);
+// --unbounded and --debuginfod, of the commands that read traces.
 void add_reading(CLI::App& command);
 
 // A check for CLI::Option::check(). Returns "" if `text` is a number that a std::uint32_t holds, else why it is

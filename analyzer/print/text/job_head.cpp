@@ -51,7 +51,7 @@ void write_first_death(const FirstDeath& death, Lines& lines) {
   } else {
     lines.strong(printable(fmt::format(
         "{} failed first, in an order that is not known: they ended less than {} apart on different hosts, and "
-        "clocks may differ by as much",
+        "the error of their clocks is as large",
         capitalized(ranks_named(numbers_of(death.first))), duration(death.clock_error))));
     lines.paragraph("  ", printable(ends_of(death.first)));
   }
@@ -65,9 +65,12 @@ void write_first_death(const FirstDeath& death, Lines& lines) {
   }
   if (death.clock_error > 0)
     lines.paragraph("  ",
-                    fmt::format("the clocks of the hosts agree within {}: {}", duration(death.clock_error),
-                                death.clocks_compared ? "compared by the steps of the ranks"
-                                                      : "assumed, because too few steps compare them"));
+                    death.clocks_compared
+                        ? fmt::format("clocks of the hosts: compared by common steps, error at most {}",
+                                      duration(death.clock_error))
+                        : fmt::format("clocks of the hosts: assumed to agree within {}, common steps did not "
+                                      "measure them",
+                                      duration(death.clock_error)));
   lines.paragraph("  ",
                   fmt::format("what is known about its end: memtrace postmortem --rank {} DIR", one.rank));
   if (death.others != 0)

@@ -51,7 +51,7 @@ def _read(name: str, path: str) -> Query:
             return Query(name, file.read().strip().rstrip(";"))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is not text in UTF-8"
-        raise Refused(f"{path}: {reason}") from None
+        raise Refused(f"{path}: {reason}; name a readable file of SQL, or a query of memtrace fleet --list") from None
 
 
 def all_queries() -> list[Query]:

@@ -161,6 +161,33 @@ class Killed(Case):
         first = os.path.join(self.host, os.path.basename(left[0]))
         self.assertIn(self.births(first) - counted, (0, 1))
 
+    def test_a_copy_of_all_files_is_not_written_over(self):
+        """A process that copied may be killed while it removes the local files: then what is left of them is not all."""
+        for again in (self.victim("--count", "10", "--pattern", "free"),
+                      [harness.COMMAND, "run", "--quiet", "--shared", "3600", "-o", self.out, "--", "/bin/true"]):
+            with self.subTest(again[0]):
+                shutil.rmtree(self.out, ignore_errors=True)
+                self.kill_at(self.victim("--pause", "1"), self.settings(), 0.2)
+                (left,) = self.local_files(".memtrace")
+                with open(left, "rb") as file:
+                    trace = file.read()
+                minute_ago = (time.time() - 60, time.time() - 60)
+                os.utime(left, minute_ago)
+                taker = self.victim("--count", "10", "--pattern", "free")
+                subprocess.run(taker, env=self.environment(**self.settings()), check=True, timeout=60)
+                rest = os.path.join(self.host, os.path.basename(left)[:-len("memtrace")] + "rest")
+                with open(rest, "rb") as file:
+                    whole = file.read()
+                with open(left, "wb") as file: # as if the taker had been killed before it removed this file
+                    file.write(trace)
+                os.utime(left, minute_ago)
+                subprocess.run(again, env=self.environment(**self.settings()), check=True, timeout=60)
+                self.assertEqual(self.local_files(".memtrace"), [])
+                with open(rest, "rb") as file:
+                    self.assertEqual(file.read(), whole)
+                shutil.rmtree(self.temporary)
+                os.mkdir(self.temporary)
+
     def test_the_line_about_the_attempt_before(self):
         self.kill_at(self.victim("--pause", "1"), self.settings(), 0.2)
         subprocess.run(self.victim("--count", "10"), env=self.environment(**self.settings()), check=True, timeout=60)

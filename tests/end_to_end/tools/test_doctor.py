@@ -110,16 +110,16 @@ class Doctor(harness.Case):
         self.assertTrue(check["works"], check)
         self.assertIn(f"each process records to {self.scratch} (", check["text"])
         self.assertIn("copies to it every 30 s, at once near a limit, and at its end", check["text"])
-        self.assertNotIn("goes with the job", check["text"])
+        self.assertNotIn("is removed with the job", check["text"])
 
     def test_a_local_disk_that_goes_with_the_job(self):
         if not os.access("/dev/shm", os.W_OK):
             self.skipTest("/dev/shm cannot be written")
         _, check = self.shared("/dev/shm", MEMTRACE_SHARED="on")
         self.assertFalse(check["works"], check)
-        self.assertIn("copies to it every 2 s", check["text"])
-        self.assertIn("/dev/shm goes with the job: if the job is killed, what was recorded since the last copy is lost "
-                      "with it, and the windows of a long run", check["text"])
+        self.assertRegex(check["text"], r"and copies to \S+ every 2 s")
+        self.assertIn("/dev/shm is removed with the job: a kill then loses what was recorded since the last copy, and the "
+                      "windows of a long run", check["text"])
 
     def test_taken(self):
         check = self.checks(CUDA_INJECTION64_PATH="/opt/other/tool.so")["CUDA_INJECTION64_PATH"]

@@ -1,4 +1,4 @@
--- Purpose: the lines of the program that hold most at the peaks of all ranks together.
+-- Purpose: the lines of the program that hold most at the peaks of all processes together.
 WITH lines AS (
   SELECT k.job, k.process, k.rank, CASE WHEN k.memory = 'host' THEN 'host' ELSE 'gpu' END AS memory, k.role,
          COALESCE(k.own_line, '(no line)') AS line, SUM(k.bytes - COALESCE(k.untouched, 0)) AS bytes

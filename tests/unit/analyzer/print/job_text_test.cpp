@@ -111,11 +111,11 @@ TEST(JobText, TheFirstToFailIsTheFirstLine) {
       << text;
   EXPECT_EQ(text.find("clocks"), std::string::npos) << text;
   differences.death->clock_error = 1;
-  EXPECT_NE(ranks_text(ranks, differences, {}).find("the clocks of the hosts agree within 1.0 s: assumed"),
+  EXPECT_NE(ranks_text(ranks, differences, {}).find("clocks of the hosts: assumed to agree within 1.0 s"),
             std::string::npos);
   differences.death->clock_error = 0.05, differences.death->clocks_compared = true;
   text = ranks_text(ranks, differences, {});
-  EXPECT_NE(text.find("the clocks of the hosts agree within 50 ms: compared by the steps"), std::string::npos)
+  EXPECT_NE(text.find("clocks of the hosts: compared by common steps, error at most 50 ms"), std::string::npos)
       << text;
   differences.death->first.push_back({9, "gpu-2", "", "killed by SIGKILL", 12.1});
   differences.death->hosts = 3;

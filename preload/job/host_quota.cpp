@@ -168,7 +168,7 @@ long refused_by_claims(const char* directory) {
 namespace {
 
 // Returns what the files of the other processes leave, and writes it into this process's line.
-Quota share_of_room(const char* directory, const char* stem, std::uint64_t asked) {
+Quota claim_remainder(const char* directory, const char* stem, std::uint64_t asked) {
   std::uint64_t taken = 0;
   taken_before(stem, &taken, [&](const Claim& claim) { return counts_with(claim, directory); });
   const Quota share = quota_of(settings.max_node > taken ? settings.max_node - taken : 0, asked);
@@ -187,7 +187,7 @@ Quota first_claim(const char* directory, const char* stem, const char* rings, st
   if (ours < 0) return {Detail::counts, kLeastTrace};
   own_offset = static_cast<std::uint64_t>(ours);
   const Quota share = quota_of(settings.max_node > taken ? settings.max_node - taken : 0, asked);
-  return share.detail == Detail::full ? share : share_of_room(directory, stem, asked);
+  return share.detail == Detail::full ? share : claim_remainder(directory, stem, asked);
 }
 
 } // namespace
@@ -202,7 +202,7 @@ Quota claim_quota(const char* directory, const char* stem, const char* rings, st
   return granted;
 }
 
-bool is_room_short() {
+bool is_quota_half_used() {
   if (claimed_before <= settings.max_node / 2 || own_stem.size() == 0) return false;
   claims_of(own_directory.text(), place.host.text());
   std::uint64_t taken = 0;
@@ -214,7 +214,7 @@ bool is_room_short() {
 Quota claim_again(std::uint64_t asked) {
   if (own_directory.size() == 0 || own_stem.size() == 0) return granted;
   claims_of(own_directory.text(), place.host.text());
-  granted = share_of_room(own_directory.text(), own_stem.text(), asked);
+  granted = claim_remainder(own_directory.text(), own_stem.text(), asked);
   own_bytes = granted.bytes;
   return granted;
 }

@@ -36,7 +36,7 @@ long refused_by_claims(const char* directory);
 Quota claim_quota(const char* directory, const char* stem, const char* rings, std::uint64_t asked);
 
 // True if processes before this one take more than half of MEMTRACE_MAX_NODE on this host.
-bool is_room_short();
+bool is_quota_half_used();
 
 // Claims again after files of this host were removed.
 Quota claim_again(std::uint64_t asked);

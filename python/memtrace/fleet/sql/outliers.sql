@@ -7,14 +7,14 @@ WITH held AS (
   WHERE k.measure = CASE WHEN k.memory = 'host' THEN 'live' ELSE 'tensor' END
   GROUP BY 1, 2, 3, 4
 ), numbered AS (
-  SELECT h.*, ROW_NUMBER() OVER (PARTITION BY h.job, h.process, h.device ORDER BY h.bytes DESC, h.memory) AS place
+  SELECT h.*, ROW_NUMBER() OVER (PARTITION BY h.job, h.process, h.device ORDER BY h.bytes DESC, h.memory) AS ordinal
   FROM held h
 ), placed AS (
   SELECT n.job, n.process, n.memory, n.device, n.bytes, p.rank, p.host, COALESCE(p.pp, -1) AS stage,
          CONCAT_WS(' ', 'pp' || CAST(p.pp AS STRING), 'tp' || CAST(p.tp AS STRING), 'dp' || CAST(p.dp AS STRING),
                    'ep' || CAST(p.ep AS STRING)) AS place
   FROM numbered n JOIN ranks p ON p.job = n.job AND p.process = n.process
-  WHERE n.place = 1 AND p.rank IS NOT NULL
+  WHERE n.ordinal = 1 AND p.rank IS NOT NULL
 ), stages AS (
   SELECT r.job, r.device, r.stage, COUNT(*) AS ranks,
          CASE WHEN COUNT(*) = 2 THEN MIN(r.bytes) ELSE MEDIAN(r.bytes) END AS typical
@@ -47,7 +47,7 @@ WITH held AS (
 ), differences AS (
   SELECT o.job, o.process, o.device, t.role, t.line, COALESCE(l.bytes, 0) - t.bytes AS difference,
          ROW_NUMBER() OVER (PARTITION BY o.job, o.process, o.device
-                            ORDER BY ABS(COALESCE(l.bytes, 0) - t.bytes) DESC, t.role, t.line) AS place
+                            ORDER BY ABS(COALESCE(l.bytes, 0) - t.bytes) DESC, t.role, t.line) AS ordinal
   FROM outliers o
   JOIN typical_lines t ON t.job = o.job AND t.device = o.device AND t.stage = o.stage
   LEFT JOIN lines l ON l.job = o.job AND l.process = o.process AND l.device = o.device AND l.role = t.role
@@ -56,5 +56,5 @@ WITH held AS (
 SELECT o.job, o.rank, o.place, o.host, o.memory, CAST(o.bytes AS BIGINT) AS held_bytes,
        CAST(FLOOR(o.bytes - o.typical) AS BIGINT) AS more_bytes, d.role, d.line, CAST(FLOOR(d.difference) AS BIGINT) AS of_line_bytes
 FROM outliers o
-LEFT JOIN differences d ON d.job = o.job AND d.process = o.process AND d.device = o.device AND d.place = 1
+LEFT JOIN differences d ON d.job = o.job AND d.process = o.process AND d.device = o.device AND d.ordinal = 1
 ORDER BY o.job, ABS(o.bytes - o.typical) DESC, o.rank, o.memory

@@ -167,7 +167,8 @@ bool take_share() {
   const char* const rings = rings_are_elsewhere() ? ring_path().text() : "-";
   Quota granted = claim_quota(place.directory.text(), name_of(stem), rings, trace_file.max_bytes);
   // A job that is restarted for weeks: its newest attempt is recorded in full.
-  if (is_quota_half_used() && drop_old_attempts(place.directory.text())) granted = claim_again(trace_file.max_bytes);
+  if (is_quota_half_used() && drop_old_attempts(place.directory.text()))
+    granted = claim_again(trace_file.max_bytes);
   set_bound(granted.bytes);
   if (granted.detail != Detail::none) {
     tried = take_attempt(place.directory.text());

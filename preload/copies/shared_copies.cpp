@@ -210,7 +210,6 @@ void copy_last(GoOn go_on) {
 void forget_copies() {
   copied_at = own_done = left_then = 0;
   was_near = complained = false;
-  job_is_copied = true; // by the parent
   may_take = true;
   forget_copy_state();
 }

@@ -7,6 +7,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -96,6 +97,14 @@ class End(Case):
         self.assertEqual(process["end"]["how"], "exit")
         self.assertEqual(self.births(self.copies()[0]), 5000)
         self.assertEqual(self.local_files(".memtrace") + self.local_files(".rings"), [])
+
+    def test_a_forked_child_that_is_the_first_to_record(self):
+        """Its parent is too small to be recorded, so the child makes the job's file, and copies it."""
+        program = "import os\nif os.fork() == 0:\n    held = bytearray(60 << 20)\n    os._exit(0)\nos.wait()\n"
+        settings = {**self.settings(), "MEMTRACE_MIN_PEAK": "32M"}
+        subprocess.run([sys.executable, "-c", program], env=self.environment(**settings), check=True, timeout=60)
+        self.assertEqual(len(self.copies()), 1)
+        self.assertTrue(os.path.exists(os.path.join(self.host, "job")))
 
     def test_windows_arrive_too(self):
         subprocess.run(self.victim("--count", "400000", "--pattern", "free"),

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analyzer/files/environment.h"
 #include "analyzer/files/packed_files.h"
 #include "analyzer/files/reading.h"
 #include "analyzer/job/trace_name.h"
@@ -27,11 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kTraceSuffix[] = ".memtrace";
-
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 // True if the directory belongs to this user, or to the owner of the job's directory, and only they can write
 // in it.
@@ -75,7 +71,7 @@ void add_traces(const std::string& directory, bool of_host, std::map<std::string
 } // namespace
 
 bool is_shared_place(const std::string& directory) {
-  const std::string setting = variable("MEMTRACE_SHARED");
+  const std::string setting = files::variable("MEMTRACE_SHARED");
   if (setting == "off") return false;
   if (setting == "on" || (!setting.empty() && format::parse_seconds(setting.c_str()) != 0)) return true;
   std::error_code error;
@@ -110,7 +106,8 @@ std::vector<std::string> local_directories(const std::string& directory,
 }
 
 std::vector<std::string> local_directories(const std::string& directory) {
-  return local_directories(directory, local_bases(variable("MEMTRACE_SPOOL"), variable("TMPDIR")));
+  return local_directories(directory,
+                           local_bases(files::variable("MEMTRACE_SPOOL"), files::variable("TMPDIR")));
 }
 
 std::string shared_directory_of(const std::string& local) {

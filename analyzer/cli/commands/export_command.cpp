@@ -9,6 +9,7 @@
 
 #include "analyzer/cli/common/main_process.h"
 #include "analyzer/cli/common/python_pipe.h"
+#include "analyzer/cli/common/python_start.h"
 #include "analyzer/export/profiles/folded_stacks.h"
 #include "analyzer/export/profiles/pprof_profile.h"
 #include "analyzer/export/profiles/speedscope_profile.h"
@@ -97,17 +98,6 @@ void export_database(const ExportArguments& arguments, Meter& meter) {
   tables.finish();
 }
 
-// The current folder may have files that replace modules of Python.
-constexpr const char* kWriteParquet = R"(import sys
-sys.path[:] = [folder for folder in sys.path if folder]
-try:
-    from memtrace.fleet.parquet_files import main
-except ImportError:
-    print("memtrace: export: " + sys.executable + " has no package memtrace with the writer of Parquet; install it: "
-          "pip install 'libmemtrace[fleet]', or name another Python: --python FILE", file=sys.stderr)
-    sys.exit(2)
-sys.exit(main(sys.argv[1])))";
-
 // The program that writes the files has ended and said why.
 struct WriterEnded {};
 
@@ -116,8 +106,10 @@ int export_parquet(const ExportArguments& arguments, Meter& meter) {
   if (arguments.output.empty())
     throw report::UsageError("--to parquet: writes a directory; name it with -o DIR");
   const std::vector<std::string> files = report::find_traces(arguments.trace);
-  PythonPipe writer({arguments.python, "-c", kWriteParquet, arguments.output},
-                    "name a Python that has pyarrow: --python FILE");
+  PythonPipe writer(
+      {arguments.python, "-c",
+       python_program("export", "fleet.parquet_files", "the writer of Parquet", "fleet"), arguments.output},
+      "name a Python that has pyarrow: --python FILE");
   if (!writer.is_ready()) return writer.finish();
   std::vector<report::Process> processes = report::survey(files, {}, meter);
   std::stable_sort(processes.begin(), processes.end(), [](const report::Process& a, const report::Process& b) {

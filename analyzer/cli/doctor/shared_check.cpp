@@ -12,6 +12,7 @@
 #include <string>
 
 #include "analyzer/cli/doctor/scratch_folder.h"
+#include "analyzer/files/environment.h"
 #include "analyzer/files/reading.h"
 #include "analyzer/job/shared_place.h"
 #include "preload/format/file_systems.h"
@@ -22,11 +23,6 @@ namespace memtrace::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string setting_of(const char* name) {
-  const char* const value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 struct MountHere {
   std::string type = "an unknown file system";
@@ -58,15 +54,15 @@ bool is_usable(const std::string& base, bool asked_for) {
 
 // Returns the directory for the local files, or "".
 std::string local_base() {
-  const std::string spool = setting_of("MEMTRACE_SPOOL"), setting = setting_of("MEMTRACE_SHARED");
+  const std::string spool = files::variable("MEMTRACE_SPOOL"), setting = files::variable("MEMTRACE_SHARED");
   const bool on = setting == "on" || format::parse_seconds(setting.c_str()) != 0;
-  for (const std::string& base : report::local_bases(spool, setting_of("TMPDIR")))
+  for (const std::string& base : report::local_bases(spool, files::variable("TMPDIR")))
     if (is_usable(base, on || base == spool)) return base;
   return "";
 }
 
 std::uint64_t seconds_between(bool goes) {
-  const std::uint64_t asked = format::parse_seconds(setting_of("MEMTRACE_SHARED").c_str());
+  const std::uint64_t asked = format::parse_seconds(files::variable("MEMTRACE_SHARED").c_str());
   return asked != 0 ? asked : goes ? format::kCopySecondsIfLost : format::kCopySeconds;
 }
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "analyzer/cli/common/python_start.h"
 #include "analyzer/cli/run/python_module.h"
 #include "analyzer/job/usage_error.h"
 
@@ -10,17 +11,6 @@ namespace memtrace::cli {
 namespace {
 
 constexpr const char* kDefaultFleet = "fleet";
-
-// The current folder may have files that replace modules of Python.
-constexpr const char* kStartFleet = R"(import sys
-sys.path[:] = [folder for folder in sys.path if folder]
-try:
-    from memtrace.fleet.start import main
-except ImportError:
-    print("memtrace: fleet: " + sys.executable + " has no package memtrace with the queries; install it: pip install "
-          "'libmemtrace[fleet]', or name another Python: --python FILE", file=sys.stderr)
-    sys.exit(2)
-sys.exit(main(sys.argv[1:])))";
 
 void check_words(const FleetArguments& arguments) {
   if (arguments.list) return;
@@ -34,7 +24,8 @@ void check_words(const FleetArguments& arguments) {
 
 int fleet_command(const FleetArguments& arguments) {
   check_words(arguments);
-  std::vector<std::string> words = {arguments.python, "-c", kStartFleet};
+  std::vector<std::string> words = {arguments.python, "-c",
+                                    python_program("fleet", "fleet.start", "the queries", "fleet")};
   if (arguments.list) {
     words.emplace_back("--list");
   } else {

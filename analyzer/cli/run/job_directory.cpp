@@ -14,6 +14,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "analyzer/files/environment.h"
 #include "analyzer/job/shared_place.h"
 #include "preload/format/shared_files.h"
 
@@ -21,11 +22,6 @@ namespace memtrace::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 std::string name_of_job(std::uint64_t unix_seconds, int pid) {
   const auto seconds = static_cast<time_t>(unix_seconds);
@@ -77,9 +73,9 @@ JobPlace job_place(std::uint64_t unix_seconds, int pid) {
   JobPlace place;
   utsname system{};
   if (::uname(&system) == 0) place.host = system.nodename;
-  const std::string joined = variable("MEMTRACE_JOB");
+  const std::string joined = files::variable("MEMTRACE_JOB");
   const std::size_t divider = joined.find(';');
-  std::string pattern = variable("MEMTRACE_OUT");
+  std::string pattern = files::variable("MEMTRACE_OUT");
   if (divider != std::string::npos) {
     place.job = joined.substr(0, divider);
     pattern = joined.substr(divider + 1);
@@ -91,10 +87,10 @@ JobPlace job_place(std::uint64_t unix_seconds, int pid) {
   }
   place.requested = expanded(pattern, place);
   place.shared = report::is_shared_place(pattern.substr(0, pattern.find('%')));
-  const std::string temporary = variable("TMPDIR");
+  const std::string temporary = files::variable("TMPDIR");
   if (place.shared) {
     const std::string path = fs::path(place.requested).lexically_normal().string();
-    for (const std::string& base : report::local_bases(variable("MEMTRACE_SPOOL"), temporary))
+    for (const std::string& base : report::local_bases(files::variable("MEMTRACE_SPOOL"), temporary))
       place.patterns.push_back(
           escaped(fmt::format("{}/memtrace-{}{}", base, ::geteuid(), format::kLocalFolder)) + path);
   } else {

@@ -83,14 +83,15 @@ def _read(stream: IO[str], files: _Files) -> None:
     raise _Incomplete
 
 
-def main(directory: str) -> int:
-    """Writes the stream on stdin below `directory`. Returns the exit status."""
+def main(words: list[str]) -> int:
+    """Writes the stream on stdin below the directory that is the first word. Returns the exit status."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
         return _refuse(f"{sys.executable} has no package pyarrow, which writes Parquet; install it: "
                        "pip install 'libmemtrace[fleet]', or name another Python: --python FILE")
+    directory = words[0]
     files = None
     try:
         os.makedirs(directory, exist_ok=True)

@@ -127,7 +127,7 @@ class Parquet(exports.ExportCase):
         header = {"schema": "memtrace.rows/1", "tables": {"jobs": {"by_rank": False, "columns": [["attempt", "int64"]]}}}
         lines = [header, {"job": first["jobs"][0]["job"], "rank": None}, ["jobs", 7]]
         done = subprocess.run([self.python, "-c", "import sys; from memtrace.fleet.parquet_files import main; "
-                               "sys.exit(main(sys.argv[1]))", self.files],
+                               "sys.exit(main(sys.argv[1:]))", self.files],
                               input="".join(json.dumps(line) + "\n" for line in lines), text=True, capture_output=True,
                               check=False, env=harness.bare_environment(PYTHONPATH=self.packages))
         self.assertEqual(done.returncode, 2, done.stderr)

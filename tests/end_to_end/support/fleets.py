@@ -26,7 +26,7 @@ for name in sys.argv[2:]:
 session.stop()
 print(json.dumps(out))
 """
-WRITE = "import sys; from memtrace.fleet.parquet_files import main; sys.exit(main(sys.argv[1]))"
+WRITE = "import sys; from memtrace.fleet.parquet_files import main; sys.exit(main(sys.argv[1:]))"
 
 
 class Rows:

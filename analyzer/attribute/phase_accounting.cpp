@@ -386,7 +386,7 @@ bool Account::whole(Step step) const {
                      [step](const StepSpan& span) { return span.first <= step && step <= span.last; });
 }
 
-Account account_phases(const trace::Trace& trace, Keyframes* keyframes, std::span<Observer* const> beside,
+Account account_phases(const trace::Trace& trace, Keyframes* keyframes, std::span<SideObserver* const> beside,
                        const WantedSteps& wanted) {
   Replay replay(trace);
   Attribution attribution(keyframes, wanted, trace.facts());

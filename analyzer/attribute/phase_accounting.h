@@ -63,6 +63,6 @@ struct Account {
 // RowThinning::kMostRows. If `keyframes` is not null, it gets states of this pass. The observers `beside`
 // follow the same pass. The rows of `wanted` remain.
 Account account_phases(const trace::Trace& trace, Keyframes* keyframes = nullptr,
-                       std::span<Observer* const> beside = {}, const WantedSteps& wanted = {});
+                       std::span<SideObserver* const> beside = {}, const WantedSteps& wanted = {});
 
 } // namespace memtrace::replay

@@ -120,7 +120,7 @@ void first_pass(ProcessAnalysis& analysis, const Options& options) {
   replay::EndStateCollector at_end;
   replay::UnusedReserved unused;
   replay::StepStarts starts;
-  std::vector<replay::Observer*> beside{&unused, &starts};
+  std::vector<replay::SideObserver*> beside{&unused, &starts};
   const bool may_be_dead = may_have_died(analysis.end);
   if (may_be_dead) beside.push_back(&at_end);
   if (options.next_peak) beside.push_back(&analysis.peak_history.emplace(kWorthwhile));

@@ -64,7 +64,7 @@ struct EndState {
 inline constexpr std::uint64_t kLarge = 1 << 20; // bytes
 
 // Collects the end state in a whole pass over a trace. Its memory use is bounded.
-class EndStateCollector : public Observer {
+class EndStateCollector : public SideObserver {
  public:
   static constexpr std::uint64_t kClose = 2'000'000; // ns between two late moments
 

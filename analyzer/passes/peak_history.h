@@ -76,7 +76,7 @@ class LevelHistory {
 };
 
 // The histories of all memories, in any whole pass over a trace.
-class PeakHistory : public Observer {
+class PeakHistory : public SideObserver {
  public:
   // Peaks of a depth below `part` of the highest level are not known. `most`: parts of all histories.
   explicit PeakHistory(double part, std::size_t most = kMost) : part_(part), room_(most) {}

@@ -14,7 +14,7 @@ struct StepStart {
 };
 
 // Observes a whole pass.
-class StepStarts : public Observer {
+class StepStarts : public SideObserver {
  public:
   static constexpr std::size_t kMost = 256; // the last ones
 

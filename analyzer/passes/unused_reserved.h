@@ -9,7 +9,7 @@
 namespace memtrace::replay {
 
 // Observes a whole pass.
-class UnusedReserved : public Observer {
+class UnusedReserved : public SideObserver {
  public:
   void after(const trace::Event& event, const PhasePosition& place) override;
 

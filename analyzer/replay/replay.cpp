@@ -1,54 +1,49 @@
 // Purpose: one pass over a trace that follows phases and live blocks, and shows each event to an observer.
 #include "analyzer/replay/replay.h"
 
-#include <vector>
-
 namespace memtrace::replay {
 
-// Several observers of one pass. Each is told everything, in their order.
+// The observer that leads a pass, and those beside it. They are told in their order.
 class Observers : public Observer {
  public:
-  Observers(Observer& first, std::span<Observer* const> others) : all_{&first} {
-    all_.insert(all_.end(), others.begin(), others.end());
-  }
+  Observers(Observer& first, std::span<SideObserver* const> beside) : first_(first), beside_(beside) {}
 
   void started() override {
-    for (Observer* const one : all_) {
-      one->ledger_ = ledger_;
-      one->phases_ = phases_;
-      one->started();
-    }
+    each([this](SideObserver& one) {
+      one.ledger_ = ledger_;
+      one.phases_ = phases_;
+      one.started();
+    });
   }
   void cut(const trace::Event& event) override {
-    for (Observer* const one : all_) one->cut(event);
+    each([&](SideObserver& one) { one.cut(event); });
   }
   void after(const trace::Event& event, const PhasePosition& place) override {
-    for (Observer* const one : all_) one->after(event, place);
+    each([&](SideObserver& one) { one.after(event, place); });
   }
   void finished() override {
-    for (Observer* const one : all_) one->finished();
-  }
-  void began(const Occurrence& occurrence) override {
-    for (Observer* const one : all_) one->began(occurrence);
-  }
-  void ended(const Occurrence& occurrence, bool skipped) override {
-    for (Observer* const one : all_) one->ended(occurrence, skipped);
+    each([](SideObserver& one) { one.finished(); });
   }
   void born(const Block& block) override {
-    for (Observer* const one : all_) one->born(block);
+    each([&](SideObserver& one) { one.born(block); });
   }
-  void labelled(const Block& block) override {
-    for (Observer* const one : all_) one->labelled(block);
-  }
-  void died(const Block& block, const trace::Event& event) override {
-    for (Observer* const one : all_) one->died(block, event);
-  }
+  void began(const Occurrence& occurrence) override { first_.began(occurrence); }
+  void ended(const Occurrence& occurrence, bool skipped) override { first_.ended(occurrence, skipped); }
+  void labelled(const Block& block) override { first_.labelled(block); }
+  void died(const Block& block, const trace::Event& event) override { first_.died(block, event); }
   void flow(MemoryId memory, std::uint64_t allocated, std::uint64_t freed, std::uint64_t allocations) override {
-    for (Observer* const one : all_) one->flow(memory, allocated, freed, allocations);
+    first_.flow(memory, allocated, freed, allocations);
   }
 
  private:
-  std::vector<Observer*> all_;
+  template <class Tell>
+  void each(Tell tell) {
+    tell(first_);
+    for (SideObserver* const one : beside_) tell(*one);
+  }
+
+  Observer& first_;
+  std::span<SideObserver* const> beside_;
 };
 
 namespace {
@@ -119,7 +114,7 @@ Replay::Replay(const trace::Trace& trace, const Keyframe& from)
     : trace_(trace), from_(&from), ledger_(from.ledger), phases_(from.phases) {}
 
 trace::OrderCounts Replay::run(Observer& observer, trace::Trace::Places* places,
-                               std::span<Observer* const> beside) {
+                               std::span<SideObserver* const> beside) {
   if (!beside.empty()) {
     Observers all(observer, beside);
     return run(all, places);

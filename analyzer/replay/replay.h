@@ -12,9 +12,13 @@ namespace memtrace::replay {
 class Replay;
 class Observers;
 
-class Observer : public PhaseWatcher, public BlockWatcher {
+// An observer of a pass that another observer leads. It is told of no flow, death or phase, so that a pass with
+// several of them stays fast.
+class SideObserver {
  public:
+  virtual ~SideObserver() = default;
   virtual void started() {}
+  virtual void born(const Block&) {}
   // Called before a `window` event. The events between those before it and those after it are unknown.
   virtual void cut(const trace::Event&) {}
   // Called after each event has taken effect. `place` is the position of the event's thread.
@@ -35,6 +39,11 @@ class Observer : public PhaseWatcher, public BlockWatcher {
   const Phases* phases_ = nullptr;
 };
 
+class Observer : public SideObserver, public PhaseWatcher, public BlockWatcher {
+ public:
+  void born(const Block&) override {} // of both
+};
+
 // The state of a replay between two events. Another pass over the same trace may continue from it.
 struct Keyframe {
   trace::Trace::Place place;
@@ -52,9 +61,9 @@ class Replay {
   // Continues from the keyframe.
   Replay(const trace::Trace& trace, const Keyframe& from);
 
-  // Replays to the end. `places`: see Trace::pass. The observers `beside` are told the same, after `observer`.
+  // Replays to the end. `places`: see Trace::pass. The observers `beside` are told after `observer`.
   trace::OrderCounts run(Observer& observer, trace::Trace::Places* places = nullptr,
-                         std::span<Observer* const> beside = {});
+                         std::span<SideObserver* const> beside = {});
   // Replays up to event `until`, and then the observer is not told that the trace has ended. If the trace ends
   // before, it is told.
   void run_to(trace::Ordinal until, Observer& observer);

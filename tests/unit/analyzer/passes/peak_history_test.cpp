@@ -135,7 +135,7 @@ TEST(PeakHistory, OfATraceIsThatOfAPass) {
   }
   const tests::Folded folded(builder);
   PeakHistory history(kPart);
-  std::vector<Observer*> beside{&history};
+  std::vector<SideObserver*> beside{&history};
   const Account account = account_phases(folded.trace(), nullptr, beside);
   for (const MemoryId memory : {MemoryId{0}, MemoryId{1}})
     for (const Measure measure : {Measure::live, Measure::tensor}) {

@@ -13,6 +13,7 @@ import sys
 EXPORTS = "preload/hooks/exports.map"
 END_TO_END = "tests/end_to_end/CMakeLists.txt"
 VICTIMS = "tests/victims"
+PROGRAMS = "tests/end_to_end/support/programs"
 FINDINGS = "docs/findings.md"
 SYMPTOMS = "docs/symptoms.md"
 # A hook: EXPORT int NAME(...), or EXPORT int memtrace_at_NAME(...) __asm__("NAME").
@@ -64,10 +65,27 @@ def check_victims(root):
     users = "".join(read(root, path)
                     for path in files(root, "tests/**/*.py", "tests/long/*", VICTIMS + "/CMakeLists.txt"))
     for path in files(root, VICTIMS + "/*.c", VICTIMS + "/*.cpp"):
-        name = os.path.splitext(os.path.basename(path))[0]
+        yield f"{path}: never built: move it into a folder of {VICTIMS}"
+    for path in files(root, VICTIMS + "/*/*.c", VICTIMS + "/*/*.cpp"):
+        name = stem(path)
         if not re.search(rf"\([\"']{name}[\"']|victims/{name}\b|add_library\(victim_{name}\b", users):
             yield (f"{path}: no test runs it: add it to ORDERLY, LARGE or ABRUPT of "
                    "tests/end_to_end/capture/test_victims.py")
+
+
+def stem(path):
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+def check_names(root):
+    """A test names a victim or a program without its folder."""
+    for paths, name_of in ((files(root, VICTIMS + "/*/*.c", VICTIMS + "/*/*.cpp"), stem),
+                           (files(root, PROGRAMS + "/*/*.*"), os.path.basename)):
+        first = {}
+        for path in paths:
+            other = first.setdefault(name_of(path), path)
+            if other != path:
+                yield f"{path}: a test finds it or {other}: give one of them another name"
 
 
 def check_hooks(root):
@@ -101,8 +119,8 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__.strip())
     root = sys.argv[1]
-    faults = [*check_unit_tests(root), *check_end_to_end(root), *check_victims(root), *check_hooks(root),
-              *check_findings(root)]
+    faults = [*check_unit_tests(root), *check_end_to_end(root), *check_victims(root), *check_names(root),
+              *check_hooks(root), *check_findings(root)]
     print("\n".join(faults), file=sys.stderr, end="\n" if faults else "")
     return 1 if faults else 0
 

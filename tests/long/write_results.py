@@ -15,7 +15,7 @@ HEAD = """# Long tests
 
 Test suites of other projects run twice bare and once traced, from the first block on: the same names must pass, fail and
 be skipped. A name whose outcome differs between the bare runs is flaky. A thousand kills hold the reported levels against
-the count of a program with up to 512 threads ([stress.cpp](../tests/victims/stress.cpp)): the truth must lie in the
+the count of a program with up to 512 threads ([stress.cpp](../tests/victims/blocks/stress.cpp)): the truth must lie in the
 interval that the report admits. At a bound of 1 to 32 MiB the recorder folds events into rows. `wide` counts intervals of
 more than three times the error plus 1 MiB: at most 1 in 100 may be.
 

@@ -52,7 +52,7 @@ class Invisible(compare.InvisibleCase):
         self.check(["git", "--version"])
 
     def test_compiler(self):
-        source = os.path.join(harness.ROOT, "tests", "victims", "throw.cpp")
+        source = os.path.join(harness.ROOT, "tests", "victims", "threads_and_stacks", "throw.cpp")
         self.check(["bash", "-c", f"g++ -std=c++20 -pthread -o thrown '{source}' && ./thrown"])
 
     def test_next_descriptor(self):

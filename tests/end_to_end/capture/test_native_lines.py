@@ -75,7 +75,7 @@ class NativeLines(Case):
         found = self.frames(executable)
         self.assertEqual([place for _, *place in found], [place for _, *place in expected])
         self.assertEqual([name.split("(")[0] for name, *_ in found], [name.split("(")[0] for name, *_ in expected])
-        self.assertIn("take at programs/inlined.cpp:", self.report_text())
+        self.assertIn("take at native/inlined.cpp:", self.report_text())
 
     def test_gcc(self):
         self.check("g++", "-g")
@@ -185,7 +185,7 @@ class NativeLines(Case):
         self.trace([executable], {"MEMTRACE_MIN_PEAK": "0", "MEMTRACE_QUIET": "1"})
         environment = bare_environment(DEBUGINFOD_URLS="http://127.0.0.1:9/",
                                        PATH=os.path.dirname(client) + os.pathsep + os.environ["PATH"])
-        place = f"take at programs/inlined.cpp:{expected_frames(plain)[0][2]}"
+        place = f"take at native/inlined.cpp:{expected_frames(plain)[0][2]}"
         self.assertNotIn(place, output_of([COMMAND, "report", self.out], env=environment))
         self.assertFalse(os.path.exists(asked))
         self.assertIn(place, output_of([COMMAND, "report", self.out, "--debuginfod"], env=environment))

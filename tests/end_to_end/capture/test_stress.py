@@ -1,6 +1,6 @@
 """Purpose: compares the report's figures with the count of a program with many threads, also when it is killed.
 
-The program is tests/victims/stress.cpp. A verdict holds if the reported figure is the truth, or if the truth
+The program is tests/victims/blocks/stress.cpp. A verdict holds if the reported figure is the truth, or if the truth
 is in the interval that the report admits. If no event was lost and each block is recorded individually, the
 figure is exact to the byte. `run.py capture/test_stress --long [KILLS]` is the long form: a thousand kills,
 with the threads, kinds and bounds of LONG, and a table of the results. `--soak [MINUTES]` is a run of 30

@@ -86,9 +86,9 @@ class Victims(compare.InvisibleCase):
     def assert_built(self, name):
         if os.path.exists(harness.victim(name)):
             return
-        sources = glob.glob(os.path.join(harness.ROOT, "tests", "victims", name + ".*"))
+        sources = glob.glob(os.path.join(harness.ROOT, "tests", "victims", "*", name + ".*"))
         if not sources:
-            self.fail(f"there is no tests/victims/{name}.c: its name in ORDERLY, LARGE or ABRUPT is wrong")
+            self.fail(f"there is no tests/victims/*/{name}.c: its name in ORDERLY, LARGE or ABRUPT is wrong")
         if name in NEEDS:
             self.skipTest(f"{name} is not built: it needs {NEEDS[name]}")
         self.fail(f"{harness.victim(name)} is not built: build again (cmake --build --preset dev)")

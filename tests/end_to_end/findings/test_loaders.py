@@ -49,9 +49,10 @@ class Methods(harness.Case):
     """The workers of a loader are those of the process that has the loader, however they are started."""
 
     def run_loader(self, method, *words, prefix=(), status=0):
-        command = [*prefix, harness.torch_python(), harness.program("loader_methods.py"), method, *words]
+        program = harness.program("loader_methods.py")
+        command = [*prefix, harness.torch_python(), program, method, *words]
         done = self.run_in("traced", command,
-                           self.environment(MEMTRACE_QUIET="1", OMP_NUM_THREADS="1", PYTHONPATH=harness.PROGRAMS))
+                           self.environment(MEMTRACE_QUIET="1", OMP_NUM_THREADS="1", PYTHONPATH=os.path.dirname(program)))
         self.assertEqual(done.returncode == 0, status == 0, done.stderr.decode(errors="replace"))
         main, *self.workers = [int(pid) for pid in done.stdout.split()]
         report = self.report()

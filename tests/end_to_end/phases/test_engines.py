@@ -1,5 +1,5 @@
 """Purpose: tests the share of tensors at the peak that have no role, under engines that divide a model, adapters and
-quantised parameters. Truth: the number of parameters by hand (support/programs/language_model.py), and their sizes."""
+quantised parameters. Truth: the number of parameters by hand (support/programs/training/language_model.py), and their sizes."""
 import os
 import socket
 import unittest

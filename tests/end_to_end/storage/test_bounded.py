@@ -1,7 +1,7 @@
 """Purpose: tests a run far longer than its trace may be: nothing is lost, each step has figures, the ends have
 detail.
 
-The truth is the victim's own rule (tests/victims/many_steps.c), computed here again. MEMTRACE_TEST_STEPS
+The truth is the victim's own rule (tests/victims/steps/many_steps.c), computed here again. MEMTRACE_TEST_STEPS
 sets the number of steps: with a million, the bound is the promised 16 MiB.
 """
 import glob

@@ -15,13 +15,13 @@ MIB = harness.MIB
 LIBC = ctypes.CDLL(None, use_errno=True)
 BIND, REMOUNT, READ_ONLY, DETACH = 4096, 32, 1, 2
 NOBODY = 65534
-ROUND = 20_000  # blocks of programs/blocks.py
+ROUND = 20_000  # blocks of programs/held_memory/blocks.py
 # Of the files of a job where they are asked for: test_shared_files.py is about the way of copies.
 SETTINGS = {"MEMTRACE_MIN_PEAK": "0", "MEMTRACE_SKIP": "", "MEMTRACE_STACKS": "none", "MEMTRACE_SHARED": "off"}
 
 
 class Rounds:
-    """Runs programs/blocks.py, one round at a time."""
+    """Runs programs/held_memory/blocks.py, one round at a time."""
 
     def __init__(self, rounds, environment, cwd, **options):
         self.process = subprocess.Popen(["python3", harness.program("blocks.py"), str(rounds)], env=environment, cwd=cwd,

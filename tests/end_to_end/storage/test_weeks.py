@@ -1,7 +1,7 @@
 """Purpose: tests a run of very many steps: its trace and its report are bounded, and a slow drift and rare spikes are found.
 
-The truth is the victim's own formula (tests/victims/weeks.c). The default is 200,000 steps under a small bound; --long has
-20 million steps under the default bound.
+The truth is the victim's own formula (tests/victims/steps/weeks.c). The default is 200,000 steps under a small bound; --long
+has 20 million steps under the default bound.
 """
 import glob
 import json
@@ -17,7 +17,7 @@ MIB = harness.MIB
 DRIFT, GIVEN = 64, 72  # bytes that malloc is asked for, and gives
 SPIKE = 48 * MIB       # the k-th spike has k times that
 SPIKE_AT = (113, 287, 502, 731, 946)
-SOURCE = os.path.join(harness.ROOT, "tests", "victims", "weeks.c")
+SOURCE = os.path.join(harness.ROOT, "tests", "victims", "steps", "weeks.c")
 
 
 def line_of(function):

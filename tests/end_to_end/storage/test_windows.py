@@ -1,7 +1,7 @@
 """Purpose: tests many steps under a small bound: the disk bound holds, nothing is lost, every step range has
 the truth.
 
-The truth is the victim's own formula (tests/victims/many_steps.c). A longer run: MEMTRACE_TEST_STEPS=1000000.
+The truth is the victim's own formula (tests/victims/steps/many_steps.c). A longer run: MEMTRACE_TEST_STEPS=1000000.
 """
 import glob
 import os

@@ -34,7 +34,11 @@ def victim(name):
 
 
 def program(name):
-    return os.path.join(PROGRAMS, name)
+    """Returns the path of the program, which is in one of the folders of support/programs."""
+    found = glob.glob(os.path.join(PROGRAMS, "*", name))
+    if len(found) != 1:
+        raise LookupError(f"{PROGRAMS}/*/{name}: there must be one such file, and there are {len(found)}")
+    return found[0]
 
 
 def existing(path, why):

@@ -10,7 +10,7 @@ import time
 import unittest
 
 import packs
-from harness import COMMAND, bare_environment, program, torch_python
+from harness import COMMAND, ROOT, bare_environment, program, torch_python
 from pack_case import Pack
 
 OF_TRAINING = (["explain"], ["explain", "--format", "json"], ["diff", "--first-vs-steady"])
@@ -23,7 +23,7 @@ class SameReport(Pack):
         before = self.outputs(self.out)
         self.pack()
         shutil.rmtree(folder)
-        self.assertIn(b"make at programs/library.c:6", before["report"])
+        self.assertIn(b"make at native/library.c:6", before["report"])
         self.assertNotEqual(self.outputs(self.out)["report"], before["report"], "the names came from the image")
         self.assertEqual(self.outputs(self.packed), before)
         unpacked = os.path.join(self.scratch, "unpacked")
@@ -187,7 +187,7 @@ class Size(Pack):
         return len(packed) / len(lzma.compress(packs.decompress(packed), preset=9))
 
     def test_a_training_run_with_and_without_rings(self):
-        script = os.path.join(os.path.dirname(program("")), "..", "..", "..", "..", "scripts", "demo_train.py")
+        script = os.path.join(ROOT, "scripts", "demo_train.py")
         code = ("import os, runpy, signal, sys; runpy.run_path(sys.argv[1], run_name='__main__');"
                 "len(sys.argv) > 2 and os.kill(os.getpid(), signal.SIGKILL)")
         for more in ([], ["--killed"]):

@@ -1,0 +1,1 @@
+"""Purpose: shares its name with another program."""

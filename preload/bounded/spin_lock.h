@@ -25,16 +25,7 @@ class SpinLock {
   // kept it for ten. A holder without a CPU for 50 ms is normal if seven processes share a core. If a signal
   // handler jumps out of a holder, the holder never unlocks. The first thread waits for such a holder in full,
   // later threads for 1 ms.
-  bool lock() {
-    for (int spin = 0; spin < 64; ++spin) {
-      if (try_lock()) return true;
-      __builtin_ia32_pause();
-    }
-    const bool hopeless = __atomic_load_n(&given_up_, __ATOMIC_RELAXED) != 0;
-    if (wait(hopeless ? kHopelessNs : kPatienceNs, kMostNs)) return true;
-    give_up();
-    return false;
-  }
+  bool lock() { return try_lock() || lock_held(); }
   // Locks, but waits at most `nanoseconds`. If it fails, other threads still wait in full.
   bool lock_within(std::uint64_t nanoseconds) { return try_lock() || wait(nanoseconds, nanoseconds); }
   void unlock() {
@@ -47,6 +38,18 @@ class SpinLock {
   static constexpr std::uint32_t kFree = 0, kHeld = 1, kWaitedFor = 2;
   static constexpr std::uint64_t kPatienceNs = 1'000'000'000, kHopelessNs = 1'000'000, kNapNs = 10'000'000;
   static constexpr std::uint64_t kMostNs = 10'000'000'000;
+
+  // Not inlined: a function that finds its locks free saves no registers for this.
+  [[gnu::cold, gnu::noinline]] bool lock_held() {
+    for (int spin = 0; spin < 64; ++spin) {
+      __builtin_ia32_pause();
+      if (try_lock()) return true;
+    }
+    const bool hopeless = __atomic_load_n(&given_up_, __ATOMIC_RELAXED) != 0;
+    if (wait(hopeless ? kHopelessNs : kPatienceNs, kMostNs)) return true;
+    give_up();
+    return false;
+  }
 
   // Called by the first holder that unlocks between two checks of a waiting thread. A holder that the waiting
   // threads gave up on also comes here.

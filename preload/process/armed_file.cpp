@@ -11,6 +11,7 @@
 #include "preload/os/paths.h"
 #include "preload/os/threads.h"
 #include "preload/process/own_process.h"
+#include "preload/state/arming.h"
 
 namespace memtrace::record {
 
@@ -21,7 +22,6 @@ using format::ArmedState;
 
 constinit Path path{};
 constinit std::size_t made_from = 0; // length of the directory that was there before
-constinit ArmedFile* file = nullptr;
 constinit bool was_tried = false;
 
 void fill(ArmedFile& to) {
@@ -33,13 +33,17 @@ void fill(ArmedFile& to) {
 }
 
 void set_state(ArmedState state) {
-  __atomic_store_n(&file->state, static_cast<std::uint32_t>(state), __ATOMIC_RELEASE);
+  __atomic_store_n(&armed_watch.file->state, static_cast<std::uint32_t>(state), __ATOMIC_RELEASE);
 }
 
 } // namespace
 
 format::ArmedFile* armed_file() {
-  return __atomic_load_n(&file, __ATOMIC_ACQUIRE);
+  return __atomic_load_n(&armed_watch.file, __ATOMIC_ACQUIRE);
+}
+
+bool armed_file_was_tried() {
+  return __atomic_load_n(&was_tried, __ATOMIC_RELAXED);
 }
 
 void make_armed_file() {
@@ -61,10 +65,11 @@ void make_armed_file() {
   os::close(fd);
   if (made == nullptr) return remove_armed_file();
   fill(*made);
-  __atomic_store_n(&file, made, __ATOMIC_RELEASE);
+  __atomic_store_n(&armed_watch.file, made, __ATOMIC_RELEASE);
 }
 
 void answer_call(bool records, const Path& trace) {
+  ArmedFile* const file = armed_watch.file;
   if (file == nullptr) return;
   const char* const slash = std::strrchr(trace.text(), '/');
   const char* const name = slash == nullptr ? trace.text() : slash + 1;
@@ -73,7 +78,7 @@ void answer_call(bool records, const Path& trace) {
 }
 
 void answer_stop() {
-  if (file != nullptr) set_state(ArmedState::stopped);
+  if (armed_watch.file != nullptr) set_state(ArmedState::stopped);
 }
 
 void remove_armed_file() {
@@ -84,7 +89,7 @@ void remove_armed_file() {
 }
 
 void forget_armed_file() {
-  file = nullptr;
+  armed_watch = {nullptr, INT64_MIN};
   was_tried = false;
   path.clear();
 }

@@ -9,6 +9,7 @@ namespace memtrace::record {
 
 // Makes the file, once: a directory that cannot be written is not tried again. The directory is the job's.
 void make_armed_file();
+bool armed_file_was_tried();
 // Returns the file, as mapped; null before there is one. `memtrace arm` may write it at any time.
 format::ArmedFile* armed_file();
 
@@ -18,7 +19,7 @@ void answer_call(bool records, const Path& trace);
 void answer_stop();
 // Removes the file at the end of the process. Guard not held.
 void remove_armed_file();
-// Forgets the file in a forked child, because it is the parent's.
+// Forgets the file in a forked child, because it is the parent's. The next event of the child looks.
 void forget_armed_file();
 
 } // namespace memtrace::record

@@ -38,6 +38,15 @@ bool grew(std::int64_t level) {
   return floor_of_live.grew(os::monotonic_ns(), static_cast<std::int64_t>(settings.arm_growth));
 }
 
+// Sets the level above which the next event looks again: the highest one so far. Each event looks if growth is
+// a call, and while a forked child is large enough for a file but too young.
+void watch_above(std::int64_t level) {
+  const bool waits = armed_file() == nullptr && !armed_file_was_tried() && is_large_enough();
+  const std::int64_t before = __atomic_load_n(&armed_watch.look_above, __ATOMIC_RELAXED);
+  const std::int64_t above = settings.arm_growth != 0 || waits ? INT64_MIN : level > before ? level : before;
+  __atomic_store_n(&armed_watch.look_above, above, __ATOMIC_RELAXED);
+}
+
 // What small blocks hold whose flows are in no record yet: `told` is in the level, `untold` is not.
 struct SmallLevel {
   std::int64_t told = 0;
@@ -76,7 +85,7 @@ void look_at_arming() {
   if (file != nullptr) note_level_in(*file, static_cast<std::uint64_t>(level > 0 ? level : 0));
   const bool called = file != nullptr && __atomic_load_n(&file->calls, __ATOMIC_ACQUIRE) != 0;
   const bool high = settings.arm_at != 0 && level >= static_cast<std::int64_t>(settings.arm_at);
-  if (!called && !high && !grew(level)) return;
+  if (!called && !high && !grew(level)) return watch_above(level);
   if (!take_levels()) return;
   if (called) __atomic_store_n(&steps_wanted, file->steps, __ATOMIC_RELAXED);
   begin_recording();

@@ -2,11 +2,17 @@
 // Runs: inside the program's malloc.
 #include "preload/record/live_levels.h"
 
+#include <errno.h>
+
 #include "preload/os/clocks.h"
 #include "preload/record/thread_list.h"
 #include "preload/ring/ring_file.h"
+#include "preload/state/arming.h"
 #include "preload/state/doorbell.h"
+#include "preload/state/fork_mark.h"
+#include "preload/state/recorder_state.h"
 #include "preload/state/settings.h"
+#include "preload/state/upcalls.h"
 
 namespace memtrace::record {
 
@@ -66,6 +72,27 @@ void keep(LevelParts& mine, std::int64_t change) {
            __atomic_add_fetch(&told, untold, __ATOMIC_RELAXED) + __atomic_load_n(&levels[0], __ATOMIC_RELAXED));
 }
 
+// The threads of an armed process do not keep parts.
+std::int64_t change_armed_host_level(std::int64_t change) {
+  if (born_ns != 0 && change > 0) __atomic_fetch_add(&flowed, change, __ATOMIC_RELAXED); // for the child's age
+  return __atomic_add_fetch(&levels[0], change, __ATOMIC_RELAXED);
+}
+
+// Shows the level in the file of an armed process. True if look_at_arming() is due.
+bool is_look_due(std::int64_t level) {
+  if (level > __atomic_load_n(&armed_watch.look_above, __ATOMIC_RELAXED)) return true;
+  format::ArmedFile* const file = __atomic_load_n(&armed_watch.file, __ATOMIC_ACQUIRE);
+  if (file == nullptr) return false;
+  __atomic_store_n(&file->live, static_cast<std::uint64_t>(level > 0 ? level : 0), __ATOMIC_RELAXED);
+  return __atomic_load_n(&file->calls, __ATOMIC_RELAXED) != 0;
+}
+
+[[gnu::cold, gnu::noinline]] void look_at_armed() {
+  const int errno_before = errno;
+  look_at_arming();
+  errno = errno_before;
+}
+
 } // namespace
 
 void level(unsigned memory, std::int64_t change) {
@@ -79,6 +106,30 @@ void level(unsigned memory, std::int64_t change) {
   if (memory == 0 && thread != nullptr) return keep(thread->levels, change);
   const std::int64_t now = __atomic_add_fetch(&levels[memory], change, __ATOMIC_RELAXED);
   level_is(memory, memory == 0 ? now + __atomic_load_n(&told, __ATOMIC_RELAXED) : now);
+}
+
+// Recording does the same, and more that only a record needs.
+bool change_armed_levels(std::int64_t bytes, bool is_tensor) {
+  if (local.busy != 0 || state() != State::buffering) [[unlikely]]
+    return false;
+  local.busy = 1;
+  asm volatile("" ::: "memory");
+  notice_fork();
+  bool armed = false;
+  bool due = false;
+  {
+    const Locked locked(arming_lock);
+    armed = is_armed();
+    if (armed) [[likely]] {
+      if (is_tensor) tensor_level(bytes);
+      due = is_look_due(change_armed_host_level(bytes));
+    }
+  }
+  if (due) [[unlikely]]
+    look_at_armed();
+  asm volatile("" ::: "memory");
+  local.busy = 0;
+  return armed;
 }
 
 std::int64_t flows_since_fork() {

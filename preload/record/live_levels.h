@@ -14,6 +14,10 @@ namespace memtrace::record {
 // the process only when its part has changed by most_kept() since it did so last. So most events write no
 // memory that other threads write. Before that, each event changes the level of the process.
 void level(unsigned memory, std::int64_t change);
+// Adds the bytes of a block to the host's levels of all blocks and of tensors, if the process is armed: it
+// keeps nothing else of the block. Returns false if it is not armed, or the thread is inside the recorder: then
+// the caller records the event. Keeps errno.
+bool change_armed_levels(std::int64_t bytes, bool is_tensor);
 // Return the level quickly. The host's level is off by less than most_kept() for each thread, at most 1 MiB for
 // up to 256 threads; it is exact until threads keep their parts.
 std::int64_t level_of(unsigned memory);

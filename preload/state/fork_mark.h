@@ -14,9 +14,12 @@ namespace memtrace::record {
 struct ForkMark {
   std::uint32_t here;
   std::uint32_t reserved;
-  // Blocks of fewer bytes are only counted: exact_min, or 0 in a disabled process.
+  // Blocks of fewer bytes are counted on the shortest path of a hook: exact_min, at most kMostSmall, or 0 in a
+  // disabled process.
   std::size_t small_below;
 };
+// Less than a page, and than the header before a block.
+inline constexpr std::size_t kMostSmall = 4088;
 [[gnu::visibility("hidden")]] extern constinit ForkMark* fork_mark;
 
 inline void notice_fork() {

@@ -11,7 +11,8 @@ namespace memtrace::record {
 ON_START_PAGE constinit std::uint8_t state_value = static_cast<std::uint8_t>(State::disabled);
 
 void enter(State next) {
-  fork_mark->small_below = next > State::waiting ? settings.exact_min : 0;
+  const std::size_t below = settings.exact_min < kMostSmall ? settings.exact_min : kMostSmall;
+  fork_mark->small_below = next > State::waiting ? below : 0;
   __atomic_store_n(&state_value, static_cast<std::uint8_t>(next), __ATOMIC_RELEASE);
 }
 

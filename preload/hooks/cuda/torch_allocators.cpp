@@ -15,6 +15,7 @@
 #include "preload/os/libc/libc_table.h"
 #include "preload/os/timestamp.h"
 #include "preload/record/live_levels.h"
+#include "preload/state/arming.h"
 #include "preload/state/recorder_state.h"
 #include "preload/state/thread.h"
 
@@ -75,7 +76,7 @@ void report_block(void* p, std::int64_t size, std::uint64_t allocated, std::uint
   if (device.type != kCuda || device.index < 0) return;
   const auto memory = static_cast<unsigned>(device.index) + 1;
   local.storage_bytes = 0; // it was for this block
-  const std::uint64_t node = size > 0 && record::active() ? take_new_node_key() : 0;
+  const std::uint64_t node = size > 0 && record::keeps_blocks() ? take_new_node_key() : 0;
   const Recording here;
   if (!here) return;
   local.node_to_come = node;
@@ -144,7 +145,8 @@ EXPORT void* TORCH_ALLOC_CPU(std::size_t n) {
   find_in_c10(&real_alloc_cpu, TORCH_NAME(TORCH_ALLOC_CPU));
   if (real_alloc_cpu == nullptr) return nullptr;
   if (memtrace::record::active()) {
-    local.node_to_come = take_new_node_key(); // first: the loader may allocate
+    local.node_to_come =
+        memtrace::record::keeps_blocks() ? take_new_node_key() : 0; // first: the loader may allocate
     local.tensor_bytes = n;
   }
   local.storage_bytes = 0; // it was for this block

@@ -10,8 +10,8 @@
 #include "preload/hooks/symbols/find_symbol.h"
 #include "preload/os/libc/libc_table.h"
 #include "preload/record/autograd_nodes.h"
+#include "preload/state/arming.h"
 #include "preload/state/messages.h"
-#include "preload/state/recorder_state.h"
 #include "preload/state/thread.h"
 
 #include "preload/os/gate/forbidden.h"
@@ -70,7 +70,7 @@ EXPORT std::uint64_t TORCH_NEXT_NODE_NUMBER() {
     __atomic_store_n(&real_number, real, __ATOMIC_RELAXED);
   }
   const std::uint64_t number = real();
-  if (memtrace::record::active()) memtrace::record::make_node(number);
+  if (memtrace::record::keeps_blocks()) memtrace::record::make_node(number);
   return number;
 }
 
@@ -87,7 +87,7 @@ EXPORT void TORCH_EVALUATE_FUNCTION(void* engine, void* task, void* node, void* 
     }
     __atomic_store_n(&real_evaluate, real, __ATOMIC_RELAXED);
   }
-  if (memtrace::record::active())
+  if (memtrace::record::keeps_blocks())
     memtrace::record::begin_node(node, static_cast<const std::uint64_t*>(__builtin_dwarf_cfa()) - 1);
   real(engine, task, node, inputs, queue);
 }

@@ -10,7 +10,9 @@
 #include "preload/blocks/small_blocks.h"
 #include "preload/hooks/symbols/real_functions.h"
 #include "preload/os/timestamp.h"
+#include "preload/record/live_levels.h"
 #include "preload/rss/ledger_handshake.h"
+#include "preload/state/arming.h"
 #include "preload/state/fork_mark.h"
 #include "preload/state/recorder_state.h"
 #include "preload/state/thread.h"
@@ -79,7 +81,7 @@ HookedBlock block_of(void* p, std::size_t usable, std::size_t asked) {
     if (asked != 0) refused(asked, errno);
     return p;
   }
-  if (!record::active() || is_bootstrap(p)) return p;
+  if (!record::active() || (record::maybe_tracked(p) && is_bootstrap(p))) return p;
   record::check_raw_fork();
   const std::size_t usable = usable_size(p);
   const std::size_t tensor = local.tensor_bytes;
@@ -102,9 +104,28 @@ HookedBlock block_of(void* p, std::size_t usable, std::size_t asked) {
   return p;
 }
 
+// In an armed process, a block that is not small changes levels, and nothing else. These return false if the
+// block is small, or must be recorded. `p` is a block of glibc's, whose header has its size.
+bool only_level_changed(std::size_t usable, std::int64_t change, bool tensor) {
+  return (tensor || record::tracked(usable)) && record::change_armed_levels(change, tensor);
+}
+bool armed_born(void* p) {
+  const std::size_t usable = usable_size(p);
+  if (!only_level_changed(usable, static_cast<std::int64_t>(usable), local.tensor_bytes != 0)) return false;
+  local.tensor_bytes = 0;
+  return true;
+}
+bool armed_died(void* p) {
+  const std::size_t usable = usable_size(p);
+  if (!only_level_changed(usable, -static_cast<std::int64_t>(usable), local.tensor_freed)) return false;
+  local.tensor_freed = false;
+  return true;
+}
+
 // Like born(), and offers the thread for a ledger. The call took the allocator's locks just now, so they can be
 // taken again.
 [[gnu::noinline]] void* born_in_turn(void* p, std::size_t asked) {
+  if (record::is_armed() && real.sizes_in_headers && p != nullptr && armed_born(p)) return p;
   if (born(p, asked) != nullptr && beyond_caches(asked)) record::offer_ledger_turn();
   return p;
 }
@@ -144,10 +165,16 @@ template <class Call>
 }
 
 [[gnu::noinline]] void give_back(void* p) {
-  if (p == nullptr || is_bootstrap(p)) return;
+  if (p == nullptr || (record::maybe_tracked(p) && is_bootstrap(p))) return;
   dies(p);
   const Inside inside;
   real.free(p);
+}
+
+// A block that is not small, or is a tensor's.
+[[gnu::noinline]] void give_back_large(void* p) {
+  if (record::is_armed() && armed_died(p)) return real.free(p);
+  give_back(p);
 }
 
 // The thread's countdown has run out: counts the block, and samples it if it is due.
@@ -160,9 +187,18 @@ template <class Call>
   real.free(p);
 }
 
-// True if the block is small and not a tensor, the process is not the child of a raw clone, and it records.
+// True if the block is small and not a tensor, the process is not the child of a raw clone, and it records. A
+// block that is a mapping of its own has at least a page, so its header needs no look.
+static_assert(record::kMostSmall <= 4096 - sizeof(std::size_t));
 inline bool only_counted(std::size_t header, bool tensor) {
-  return !tensor && (header & kHeaderMapped) == 0 && size_in(header) < record::fork_mark->small_below;
+  return !tensor && size_in(header) < record::fork_mark->small_below;
+}
+
+// Returns `p` as a value of its own, for the rare functions. Otherwise the compiler moves the result of each
+// call into the register of their argument, and back.
+inline void* apart(void* p) {
+  asm("" : "+r"(p));
+  return p;
 }
 
 // The common case, in as few instructions as possible: a small block of glibc's malloc. All other cases are in
@@ -176,9 +212,9 @@ inline void* take_quickly(std::size_t asked, Call call) {
     return born(p, asked);
   const std::size_t header = header_of(p);
   if (!only_counted(header, local.tensor_bytes != 0)) [[unlikely]]
-    return born_in_turn(p, asked);
+    return born_in_turn(apart(p), asked);
   if (record::count_small_birth(size_in(header))) [[unlikely]]
-    return looked_at(p, asked);
+    return looked_at(apart(p), asked);
   return p;
 }
 inline void give_back_quickly(void* p) {
@@ -188,7 +224,7 @@ inline void give_back_quickly(void* p) {
     return give_back(p);
   const std::size_t header = header_of(p);
   if (!only_counted(header, local.tensor_freed)) [[unlikely]]
-    return give_back(p);
+    return give_back_large(p);
   if (record::count_small_death(size_in(header))) [[unlikely]]
     return give_back_looked_at(p);
   real.free(p);

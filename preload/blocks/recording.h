@@ -65,12 +65,14 @@ class Recording {
   void failed(const HookedBlock& block, const Refusal& why) const;
   // Records the flows of small blocks that no record has carried for a while.
   void tick() const;
-  // Records `event` with the present time as its stamp.
+  // Records `event` with the present time as its stamp. Returns the stamp.
   template <class Event>
-  void mark(const Event& event, std::uint16_t flags = 0) const {
+  format::Stamp mark(const Event& event, std::uint16_t flags = 0) const {
     format::RingRecord record = record_of(event);
+    const format::Stamp stamp = record.stamp;
     record.flags = flags;
     emit(record);
+    return stamp;
   }
   // Records a note, "key=value".
   void note(const char* text, std::size_t bytes) const;

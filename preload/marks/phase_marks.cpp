@@ -42,21 +42,23 @@ std::uint32_t depth_of(const Thread& thread, TextId name, bool automatic) {
   return depth;
 }
 
-void put_begin(const Recording& here, Thread& thread, TextId name, std::uint16_t flags) {
-  here.mark(format::PhaseBeginEvent{name, thread.depth}, flags);
+// These return the stamp of the last record.
+format::Stamp put_begin(const Recording& here, Thread& thread, TextId name, std::uint16_t flags) {
+  const format::Stamp stamp = here.mark(format::PhaseBeginEvent{name, thread.depth}, flags);
   const std::uint32_t bit = 1u << thread.depth;
   thread.automatic = (flags & format::kAuto) != 0 ? thread.automatic | bit : thread.automatic & ~bit;
   thread.phases[thread.depth++] = name;
+  return stamp;
 }
 
-void put_end_of_innermost(const Recording& here, Thread& thread, std::uint16_t flags) {
+format::Stamp put_end_of_innermost(const Recording& here, Thread& thread, std::uint16_t flags) {
   --thread.depth;
-  here.mark(format::PhaseEndEvent{thread.phases[thread.depth], thread.depth}, flags);
+  return here.mark(format::PhaseEndEvent{thread.phases[thread.depth], thread.depth}, flags);
 }
 
 // Ends the phase at `index`. The phases inside it end first, and begin again. So the trace is nested, although
 // a phase of the program may begin in `load` or `loss` and end after it, or the other way round.
-void put_end(const Recording& here, Thread& thread, std::uint32_t index, std::uint16_t flags) {
+format::Stamp put_end(const Recording& here, Thread& thread, std::uint32_t index, std::uint16_t flags) {
   TextId inner[kMaxPhases];
   std::uint16_t inner_flags[kMaxPhases];
   const std::uint32_t count = thread.depth - index - 1;
@@ -65,8 +67,9 @@ void put_end(const Recording& here, Thread& thread, std::uint32_t index, std::ui
     inner_flags[i] = is_automatic(thread, index + 1 + i) ? std::uint16_t{format::kAuto} : std::uint16_t{0};
   }
   for (std::uint32_t i = 0; i < count; ++i) put_end_of_innermost(here, thread, 0);
-  put_end_of_innermost(here, thread, flags);
-  for (std::uint32_t i = 0; i < count; ++i) put_begin(here, thread, inner[i], inner_flags[i]);
+  format::Stamp last = put_end_of_innermost(here, thread, flags);
+  for (std::uint32_t i = 0; i < count; ++i) last = put_begin(here, thread, inner[i], inner_flags[i]);
+  return last;
 }
 
 bool is_training(const char* name, std::size_t bytes) {
@@ -93,8 +96,7 @@ void mark_begin(const char* name, std::size_t bytes, std::uint16_t flags) {
     ++thread->depth;
     return;
   }
-  put_begin(here, *thread, mark_text(name, bytes), flags);
-  request_sample();
+  request_sample(put_begin(here, *thread, mark_text(name, bytes), flags));
 }
 
 void mark_end(const char* name, std::size_t bytes, std::uint16_t flags) {
@@ -109,8 +111,20 @@ void mark_end(const char* name, std::size_t bytes, std::uint16_t flags) {
   }
   const std::uint32_t depth = depth_of(*thread, mark_text(name, bytes), (flags & format::kAuto) != 0);
   if (depth == 0) return;
-  put_end(here, *thread, depth - 1, flags);
-  request_sample();
+  request_sample(put_end(here, *thread, depth - 1, flags));
+}
+
+// Ends the innermost phase that the program began.
+void mark_end_of_own() {
+  const Recording here;
+  if (!here) return;
+  notice_fork();
+  Thread* const thread = this_thread();
+  if (thread == nullptr || thread->depth > kMaxPhases) return;
+  std::uint32_t depth = thread->depth;
+  while (depth > 0 && is_automatic(*thread, depth - 1)) --depth;
+  if (depth == 0) return;
+  request_sample(put_end(here, *thread, depth - 1, 0));
 }
 
 // The end waits for the drain, so it is outside of each hook.
@@ -141,10 +155,9 @@ void phase_end_marked() {
     --thread->depth;
     return;
   }
-  std::uint32_t depth = thread->depth;
-  while (depth > 0 && is_automatic(*thread, depth - 1)) --depth;
-  char name[kMaxMarkText];
-  if (depth != 0) phase_end(name, copy_text(thread->phases[depth - 1], name, sizeof name), 0);
+  mark_end_of_own();
+  reach_safe_point();
+  offer_ledger_turn();
 }
 
 std::size_t phase_current(char* out, std::size_t capacity) {
@@ -180,8 +193,7 @@ void mark_instant(const char* name, std::size_t bytes) {
     begin_if_cold();
     const Thread* const thread = this_thread();
     if (thread == nullptr) return;
-    here.mark(format::PhaseBeginEvent{mark_text(name, bytes), thread->depth}, format::kInstant);
-    request_sample();
+    request_sample(here.mark(format::PhaseBeginEvent{mark_text(name, bytes), thread->depth}, format::kInstant));
   }
   reach_safe_point();
 }

@@ -55,7 +55,11 @@ class Dense {
 
   // Returns the row of `key`; adds a copy of `key` if there is none. Returns nullptr if there is no room.
   Row* find_or_add(const Host& host, const Row& key) {
-    if (Row* const found = find(key); found != nullptr) return found;
+    Row* const found = find(key);
+    return found != nullptr ? found : add(host, key);
+  }
+  // Adds a row whose key has no row yet. Returns nullptr if there is no room.
+  Row* add(const Host& host, const Row& key) {
     if (used_ == rows_.capacity && !grow(host)) return nullptr;
     rows_.at[used_] = key;
     last_ = used_++;
@@ -63,15 +67,26 @@ class Dense {
     return &rows_.at[last_];
   }
 
-  // Drops the rows for which `keep` is false.
+  // Drops the rows for which `keep` is false. `keep` must not search.
   template <class Keep>
   void keep_if(Keep keep) {
     const std::uint32_t before = used_;
+    clear_index();
     used_ = 0;
-    for (std::uint32_t i = 0; i < before; ++i)
-      if (keep(rows_.at[i])) rows_.at[used_++] = rows_.at[i];
+    for (std::uint32_t i = 0; i < before; ++i) {
+      if (!keep(rows_.at[i])) continue;
+      if (used_ != i) rows_.at[used_] = rows_.at[i];
+      ++used_;
+    }
     last_ = 0;
-    index_all();
+    enter_all();
+  }
+
+  // Enters all rows again, after their keys were changed.
+  void index_again() {
+    if (index_.at != nullptr) std::memset(index_.at, 0, index_.bytes());
+    last_ = 0;
+    enter_all();
   }
 
   std::uint32_t size() const { return used_; }
@@ -88,13 +103,22 @@ class Dense {
     while (index_.at[at] != 0) at = (at + 1) & mask();
     index_.at[at] = i + 1;
   }
-  void index_all() {
-    if (index_.at != nullptr) std::memset(index_.at, 0, index_.bytes());
+  void enter_all() {
     for (std::uint32_t i = 0; i < used_; ++i) enter(i);
+  }
+  // Empties the index. If there are few rows, clears only the runs of full places in which they are: one step
+  // of the program has few rows.
+  void clear_index() {
+    if (used_ > index_.capacity / 32) {
+      std::memset(index_.at, 0, index_.bytes());
+      return;
+    }
+    for (std::uint32_t i = 0; i < used_; ++i)
+      for (std::uint32_t at = start(rows_.at[i]); index_.at[at] != 0; at = (at + 1) & mask()) index_.at[at] = 0;
   }
   bool grow(const Host& host) {
     if (index_.capacity < 2 * Most && !index_.grow(host, 2 * First, 2 * Most)) return false;
-    index_all();
+    index_again(); // a place depends on the capacity
     return rows_.grow(host, First, Most);
   }
 

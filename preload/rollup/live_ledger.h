@@ -70,7 +70,11 @@ class Ledger {
   // reset_high_water().
   const Levels& levels() const { return levels_; }
   const Levels& highs() const { return highs_; }
-  void reset_high_water() { std::memcpy(highs_, levels_, sizeof highs_); }
+  void reset_high_water() {
+    for (unsigned memory = 0; memory < seen_; ++memory)
+      for (unsigned measure = 0; measure < kMeasures; ++measure)
+        highs_[memory][measure] = levels_[memory][measure];
+  }
   unsigned seen() const { return seen_; }
   std::int64_t small_level() const { return small_; }
   std::int64_t small_blocks() const { return small_blocks_; }

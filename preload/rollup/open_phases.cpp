@@ -62,13 +62,13 @@ void OpenPhases::touch(const Host& host, std::uint32_t thread, std::uint32_t top
   recent_.at[recent_used_++] = {thread, top};
 }
 
-// Returns the index of a free frame + 1; 0: there is no room.
+// Returns the index of a free frame + 1; 0: there is no room. The frame has the members of its last use, except
+// that its spans of memories that no block has are 0: nothing writes them.
 std::uint32_t OpenPhases::fresh(const Host& host) {
   std::uint32_t i = 0;
   while (i < frames_end_ && frames_.at[i].used) ++i;
   if (i == frames_.capacity && !frames_.grow(host, 32, kFrames)) return 0;
   if (i == frames_end_) ++frames_end_;
-  std::memset(static_cast<void*>(&frames_.at[i]), 0, sizeof(PhaseFrame));
   return i + 1;
 }
 
@@ -80,10 +80,11 @@ bool OpenPhases::holds(std::uint32_t top, unsigned any) const {
 
 // Adds the highest levels since the last call to every phase that was open meanwhile.
 void OpenPhases::gather(Ledger& ledger) {
+  const unsigned seen = ledger.seen();
   for (std::uint32_t i = 0; i < frames_end_; ++i) {
     PhaseFrame& open = frames_.at[i];
     if (!open.used) continue;
-    for (unsigned memory = 0; memory < ledger.seen(); ++memory)
+    for (unsigned memory = 0; memory < seen; ++memory)
       for (unsigned measure = 0; measure < kMeasures; ++measure)
         raise(open.spans[memory][measure], ledger.highs()[memory][measure]);
   }
@@ -155,6 +156,7 @@ void OpenPhases::begin(const Host& host, std::uint32_t thread, const RingRecord&
   if (top == 0) return;
   PhaseFrame& open = frame(top);
   open.used = true;
+  open.has_resident = false;
   open.own = own;
   open.counts = (record.flags & format::kAuto) != 0 || !saw_auto_;
   advance(around, open, record.flags);

@@ -194,13 +194,13 @@ bool FileRows::fold_sites() {
   return true;
 }
 
-void FileRows::add(const PhaseRow& row) {
-  saw(row.bucket, true);
+void FileRows::add(PhaseRow&& row) {
+  const std::uint64_t step = row.bucket;
+  saw(step, true);
   do {
     RollupHalf* const half = half_at(header_->active);
-    PhaseRow placed = row;
-    placed.bucket = in_bucket(row.bucket, half->phase_width);
-    if (put(phases_of(half), half->phase_capacity, &phases_, most_phases(*half), placed)) return;
+    row.bucket = in_bucket(step, half->phase_width);
+    if (put(phases_of(half), half->phase_capacity, &phases_, most_phases(*half), row)) return;
   } while (fold_phases());
 }
 

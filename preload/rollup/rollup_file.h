@@ -20,7 +20,7 @@ class FileRows {
 
   // Both take a row of one step; `bucket` is the number of the step, or kNoStepBucket. If the table is full,
   // adjacent buckets become one. A site that still does not fit is counted without its stack.
-  void add(const format::PhaseRow& row);
+  void add(format::PhaseRow&& row);
   void add(const format::SiteRow& row);
 
   format::RollupHeader& header() { return *header_; }

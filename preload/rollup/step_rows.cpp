@@ -2,6 +2,8 @@
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #include "preload/rollup/step_rows.h"
 
+#include <utility>
+
 namespace memtrace::rollup {
 
 using format::kNoStepBucket;
@@ -30,7 +32,7 @@ OpenRow* StepRows::other_row(const Host& host, std::uint64_t key) {
   if (OpenRow* const found = rows_.find(wanted); found != nullptr) return found;
   wanted = OpenRow{};
   wanted.key = key;
-  return rows_.find_or_add(host, wanted);
+  return rows_.add(host, wanted);
 }
 
 // True if a phase with the path and step of the row is open. The row of the host has that count.
@@ -65,14 +67,15 @@ void StepRows::born(const Host& host, const LedgerBlock& block, FileRows& file) 
 }
 
 void StepRows::put(const OpenRow& row, FileRows& file) {
-  format::PhaseRow out{};
+  format::PhaseRow out; // not zeroed first: each member is set
   out.bucket = number_of(row.step());
   out.steps = 1;
+  out.reserved = 0;
   out.path = text_of(row.path());
   out.memory = row.memory();
   out.skipped = row.skipped;
   for (std::size_t i = 0; i < format::kFigures; ++i) out.figures[i] = {row.figure[i], row.figure[i]};
-  file.add(out);
+  file.add(std::move(out));
 }
 
 void StepRows::put(const SiteCells& site, FileRows& file) {
@@ -119,12 +122,12 @@ void StepRows::publish_all(FileRows& file) {
 void StepRows::limit(StepId most) {
   for (std::uint32_t i = 0; i < rows_.size(); ++i)
     if (OpenRow& row = rows_[i]; row.step() > most) row.key = OpenRow::key_of({row.path(), most}, row.memory());
-  rows_.keep_if([](const OpenRow&) { return true; });
+  rows_.index_again();
   for (std::uint32_t i = 0; i < sites_.size(); ++i) {
     std::uint64_t& bucket = sites_[i].bucket;
     if (bucket != kNoStepBucket && bucket + 1 > most) bucket = number_of(most);
   }
-  sites_.keep_if([](const SiteCells&) { return true; });
+  sites_.index_again();
 }
 
 } // namespace memtrace::rollup

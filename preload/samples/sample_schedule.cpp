@@ -166,11 +166,12 @@ void look_at_growth_if_due() {
   growth_spent += os::thread_cpu_ns() - before;
 }
 
-void request_sample() {
+void request_sample(std::uint64_t now) {
   ask_for_sample();
   // Small steps have a hundred phases a second: a wake-up for each would cost more than the samples.
-  const std::uint64_t since = os::monotonic_ns() - __atomic_load_n(&sampled, __ATOMIC_ACQUIRE);
-  if (since >= __atomic_load_n(&asked_gap, __ATOMIC_RELAXED) || blocks_may_be_touched()) wake_drain();
+  const std::uint64_t last = __atomic_load_n(&sampled, __ATOMIC_ACQUIRE); // may be later than `now`
+  const bool due = now > last && now - last >= __atomic_load_n(&asked_gap, __ATOMIC_RELAXED);
+  if (due || blocks_may_be_touched(now)) wake_drain();
 }
 
 void forget_sampling_times() {

@@ -27,9 +27,9 @@ std::uint64_t sample_if_due();
 void look_at_growth_if_due();
 std::uint64_t growth_pause(); // in ns
 
-// Requests a sample of the process when a phase begins or ends. Wakes the background thread if a sample is due.
-// Runs on any thread.
-void request_sample();
+// Requests a sample of the process when a phase begins or ends at the time `now`: the stamp of the mark, so
+// that the clock is not read again. Wakes the background thread if a sample is due. Runs on any thread.
+void request_sample(std::uint64_t now);
 
 // Resets the times in a forked child, which has no samples.
 void forget_sampling_times();

@@ -43,6 +43,7 @@ Sample asked_sample() {
 
 void ask_for_sample() {
   auto none = static_cast<std::uint8_t>(Sample::none);
+  if (__atomic_load_n(&asked, __ATOMIC_RELAXED) != none) return; // without a locked instruction
   __atomic_compare_exchange_n(&asked, &none, static_cast<std::uint8_t>(Sample::process), false,
                               __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }

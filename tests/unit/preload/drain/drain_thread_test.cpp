@@ -196,7 +196,7 @@ TEST(Drain, SamplesByItselfAndWhenAsked) {
     EXPECT_GE(first, 1u);
     start_drain();
     for (std::size_t i = 1; i <= 3; ++i) { // asked sooner than its cost allows, it waits
-      request_sample();
+      request_sample(os::monotonic_ns());
       EXPECT_TRUE(becomes([&] { return samples() >= first + i; }));
     }
     retire_drain();

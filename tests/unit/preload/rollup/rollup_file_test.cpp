@@ -51,13 +51,13 @@ TEST(FileRows, EveryBucketEnclosesItsSteps) {
   constexpr std::uint64_t kFirst = 777, kSteps = 20'000;
   for (std::uint32_t path = 1; path < 4; ++path) {
     model[path][kNoStepBucket] = phase_row(kNoStepBucket, path, path);
-    rows.add(model[path][kNoStepBucket]);
+    rows.add(PhaseRow(model[path][kNoStepBucket]));
   }
   for (std::uint64_t step = kFirst; step < kFirst + kSteps; ++step)
     for (std::uint32_t path = 1; path < 4; ++path) {
       if (random() % 3 == 0) continue; // not every step has every phase
       model[path][step] = phase_row(step, path, static_cast<std::int64_t>(random() % 100'000));
-      rows.add(model[path][step]);
+      rows.add(PhaseRow(model[path][step]));
     }
   const format::RollupHalf& half = rows.half();
   std::uint64_t first = kNoStepBucket;

@@ -96,6 +96,7 @@ struct Local {
   format::SmallTotals* small = &uncounted; // &thread->own, or in the ring's slot
   std::int64_t births_left;                // bytes of small births until the next check, for a tick or a sample
   std::int64_t deaths_left;                // bytes of small deaths until a tick
+  std::int64_t deaths_held;                // deaths_left, while tensor_freed is set
   std::size_t tensor_bytes;   // not 0: the next block is a tensor's, and this many bytes were asked
   std::uint64_t moving_from;  // inside another allocator's realloc: the block that it may move
   std::size_t moving;         // and how many bytes of it may move
@@ -111,7 +112,7 @@ struct Local {
   std::uint32_t device_events; // number of events that CUPTI reported on this thread
   std::uint8_t busy;           // inside the recorder
   std::uint8_t inside;         // inside a real allocator call: mappings it makes are not the program's
-  bool tensor_freed;           // the next block freed is a tensor's
+  bool tensor_freed;           // the next block freed is a tensor's: see mark_tensor_free()
   bool filtered_child; // a vfork child, which shares this memory, may make only the calls that its filter lists
   bool holds_definitions;   // across a fork: threads may fork at the same time, each in its own handlers
   std::uint64_t fork_stamp; // drawn before the fork
@@ -128,6 +129,21 @@ inline bool take_from(std::int64_t& left, std::size_t given) {
   bool out;
   asm("subq %2, %0" : "+m"(left), "=@ccle"(out) : "er"(given));
   return out;
+}
+
+// Marks the next block that this thread frees as a tensor's. The countdown seems to have run out, so that the
+// hook of free, which checks it anyway, needs no check of the mark.
+inline void mark_tensor_free() {
+  local.tensor_freed = true;
+  local.deaths_held = local.deaths_left;
+  local.deaths_left = 0;
+}
+// Ends the mark. Returns false if there is none.
+inline bool take_tensor_free() {
+  if (!local.tensor_freed) return false;
+  local.deaths_left = local.deaths_held;
+  local.tensor_freed = false;
+  return true;
 }
 
 inline bool is_empty(const format::SmallTotals& flows) {

@@ -160,9 +160,9 @@ EXPORT void* TORCH_ALLOC_CPU(std::size_t n) {
 EXPORT void TORCH_FREE_CPU(void* p) {
   find_in_c10(&real_free_cpu, TORCH_NAME(TORCH_FREE_CPU));
   if (real_free_cpu == nullptr) return;
-  if (memtrace::record::active() && p != nullptr) local.tensor_freed = true;
+  if (memtrace::record::active() && p != nullptr) memtrace::record::mark_tensor_free();
   real_free_cpu(p);
-  local.tensor_freed = false;
+  memtrace::record::take_tensor_free();
 }
 
 // c10::reportMemoryUsageToProfiler(void*, int64, size_t, size_t, Device): called for every block of the caching

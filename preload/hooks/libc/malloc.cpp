@@ -118,7 +118,7 @@ bool armed_born(void* p) {
 bool armed_died(void* p) {
   const std::size_t usable = usable_size(p);
   if (!only_level_changed(usable, -static_cast<std::int64_t>(usable), local.tensor_freed)) return false;
-  local.tensor_freed = false;
+  record::take_tensor_free();
   return true;
 }
 
@@ -144,7 +144,7 @@ void dies(void* p) {
   }
   const Recording here;
   if (!here) return record::block_not_recorded(0, usable, tensor);
-  local.tensor_freed = false;
+  record::take_tensor_free();
   HookedBlock block = block_of(p, usable, 0);
   if (tensor) block.flags = format::kTensor;
   here.died(block, draw_stamp());
@@ -171,7 +171,7 @@ template <class Call>
   real.free(p);
 }
 
-// A block that is not small, or is a tensor's.
+// A block that is not small, or that is a tensor's.
 [[gnu::noinline]] void give_back_large(void* p) {
   if (record::is_armed() && armed_died(p)) return real.free(p);
   give_back(p);
@@ -183,15 +183,17 @@ template <class Call>
   return p;
 }
 [[gnu::noinline]] void give_back_looked_at(void* p) {
+  if (local.tensor_freed) return give_back_large(p);
   record::look_at_death(usable_size(p));
   real.free(p);
 }
 
-// True if the block is small and not a tensor, the process is not the child of a raw clone, and it records. A
-// block that is a mapping of its own has at least a page, so its header needs no look.
+// True if the block is small, the process is not the child of a raw clone, and it records. A block that is a
+// mapping of its own has at least a page, so its header needs no look. PyTorch takes tensors by posix_memalign,
+// and the mark of a tensor's free ends the countdown.
 static_assert(record::kMostSmall <= 4096 - sizeof(std::size_t));
-inline bool only_counted(std::size_t header, bool tensor) {
-  return !tensor && size_in(header) < record::fork_mark->small_below;
+inline bool only_counted(std::size_t size) {
+  return size < record::fork_mark->small_below;
 }
 
 // Returns `p` as a value of its own, for the rare functions. Otherwise the compiler moves the result of each
@@ -210,10 +212,10 @@ inline void* take_quickly(std::size_t asked, Call call) {
   void* const p = call();
   if (p == nullptr) [[unlikely]]
     return born(p, asked);
-  const std::size_t header = header_of(p);
-  if (!only_counted(header, local.tensor_bytes != 0)) [[unlikely]]
+  const std::size_t size = size_in(header_of(p));
+  if (!only_counted(size)) [[unlikely]]
     return born_in_turn(apart(p), asked);
-  if (record::count_small_birth(size_in(header))) [[unlikely]]
+  if (record::count_small_birth(size)) [[unlikely]]
     return looked_at(apart(p), asked);
   return p;
 }
@@ -222,10 +224,10 @@ inline void give_back_quickly(void* p) {
     return real.passes_through ? real.free(p) : give_back(p);
   if (record::maybe_tracked(p)) [[unlikely]] // also for null and bootstrap blocks
     return give_back(p);
-  const std::size_t header = header_of(p);
-  if (!only_counted(header, local.tensor_freed)) [[unlikely]]
+  const std::size_t size = size_in(header_of(p));
+  if (!only_counted(size)) [[unlikely]]
     return give_back_large(p);
-  if (record::count_small_death(size_in(header))) [[unlikely]]
+  if (record::count_small_death(size)) [[unlikely]]
     return give_back_looked_at(p);
   real.free(p);
 }
@@ -253,7 +255,7 @@ void record_death(const HookedBlock& old, bool small, bool drawn, Stamp death) {
 }
 
 // Reallocates a block that the real allocator knows.
-void* reallocate(void* p, std::size_t n) {
+[[gnu::noinline]] void* reallocate(void* p, std::size_t n) {
   if (!record::active()) return real.realloc(p, n);
   record::check_raw_fork();
   const std::size_t before = usable_size(p);
@@ -283,6 +285,45 @@ void* reallocate(void* p, std::size_t n) {
   }
   record_death(old, small, drawn, death);
   if (q != nullptr) born(q, n); // realloc(p, 0) freed the block
+  return q;
+}
+
+[[gnu::noinline]] void* reallocate_any(void* p, std::size_t n) {
+  if (!is_bootstrap(p)) return reallocate(p, n);
+  void* const q = ::malloc(n); // a block of the bootstrap arena moves to the real allocator
+  if (q != nullptr) __builtin_memcpy(q, p, bootstrap_size(p) < n ? bootstrap_size(p) : n);
+  return q;
+}
+
+// A small block was freed by realloc(p, 0), stays because the call failed, or has become large.
+[[gnu::noinline]] void* reallocated_rarely(void* q, std::size_t before, std::size_t n) {
+  if (q == nullptr && n != 0) {
+    refused(n, errno);
+    return nullptr;
+  }
+  record::small_died(before);
+  return q == nullptr ? q : born(q, n);
+}
+
+// The thread's countdown of deaths has run out.
+[[gnu::noinline]] void* reallocated_looked_at(void* q, std::size_t before, std::size_t n) {
+  record::look_at_death(before);
+  record::small_born(size_in(header_of(q)), reinterpret_cast<std::uint64_t>(q), n);
+  return q;
+}
+
+// The common case: a small block of glibc's malloc that is not a sample, and stays small.
+inline void* reallocate_quickly(void* p, std::size_t n) {
+  const std::size_t before = size_in(header_of(p));
+  if (!only_counted(before)) [[unlikely]]
+    return reallocate(p, n);
+  void* const q = real.realloc(p, n);
+  if (q == nullptr || !only_counted(size_in(header_of(q)))) [[unlikely]]
+    return reallocated_rarely(apart(q), before, n);
+  if (record::count_small_death(before)) [[unlikely]]
+    return reallocated_looked_at(apart(q), before, n);
+  if (record::count_small_birth(size_in(header_of(q)))) [[unlikely]]
+    return looked_at(apart(q), n);
   return q;
 }
 
@@ -316,11 +357,9 @@ EXPORT void* calloc(std::size_t count, std::size_t size) noexcept {
 }
 
 EXPORT void* realloc(void* p, std::size_t n) noexcept {
-  if (p == nullptr) return malloc(n);
-  if (!is_bootstrap(p)) return reallocate(p, n);
-  void* const q = malloc(n); // a block of the bootstrap arena moves to the real allocator
-  if (q != nullptr) __builtin_memcpy(q, p, bootstrap_size(p) < n ? bootstrap_size(p) : n);
-  return q;
+  if (real.sizes_in_headers && !memtrace::record::maybe_tracked(p)) [[likely]] // not for null
+    return reallocate_quickly(p, n);
+  return p == nullptr ? malloc(n) : reallocate_any(p, n);
 }
 
 EXPORT void* reallocarray(void* p, std::size_t count, std::size_t size) noexcept {

@@ -195,5 +195,21 @@ TEST(Small, InsideTheRecorder) {
   });
 }
 
+TEST(Small, TheMarkOfATensorsFreeEndsTheCountdown) {
+  const Scratch scratch;
+  in_child([&] {
+    tests::become_hot(scratch);
+    small_died(100);
+    const std::int64_t left = local.deaths_left;
+    EXPECT_GT(left, 16);
+    mark_tensor_free();
+    EXPECT_TRUE(take_from(local.deaths_left, 16)) << "the hook of free looks";
+    EXPECT_TRUE(take_tensor_free());
+    EXPECT_EQ(local.deaths_left, left);
+    EXPECT_FALSE(take_tensor_free());
+    EXPECT_EQ(local.deaths_left, left);
+  });
+}
+
 } // namespace
 } // namespace memtrace::record

@@ -1,6 +1,8 @@
 // Purpose: the levels of which each thread keeps a part: exact if summed, and off by little if read quickly.
 #include "preload/record/live_levels.h"
 
+#include <errno.h>
+
 #include <array>
 #include <barrier>
 #include <cstdlib>
@@ -13,6 +15,7 @@
 #include "child.h"
 #include "preload/record/thread_entry.h"
 #include "preload/record/thread_list.h"
+#include "preload/state/arming.h"
 #include "preload/state/doorbell.h"
 
 namespace memtrace::record {
@@ -176,6 +179,49 @@ TEST(LiveLevels, AWatchedLevelAsksForALookAndForNoPass) {
     wake_drain();
     EXPECT_EQ(bell, rung + 2);
     EXPECT_EQ(passes_wanted, wanted + 1);
+  });
+}
+
+TEST(LiveLevels, AnArmedProcessChangesLevelsAlone) {
+  in_child([] {
+    tests::become_cold();
+    errno = 7;
+    EXPECT_FALSE(change_armed_levels(4096, true)) << "not armed";
+    settings.armed = true;
+    local.busy = 1;
+    EXPECT_FALSE(change_armed_levels(4096, true)) << "inside the recorder";
+    local.busy = 0;
+    EXPECT_EQ(host_level(), 0);
+    EXPECT_TRUE(change_armed_levels(4096, true));
+    EXPECT_TRUE(change_armed_levels(100, false));
+    EXPECT_EQ(host_level(), 4196);
+    EXPECT_EQ(tensor_level(), 4096);
+    EXPECT_EQ(armed_watch.look_above, 4196) << "the highest level so far";
+    EXPECT_TRUE(change_armed_levels(-4096, true));
+    EXPECT_EQ(host_level(), 100);
+    EXPECT_EQ(tensor_level(), 0);
+    EXPECT_EQ(armed_watch.look_above, 4196);
+    format::ArmedFile file{};
+    armed_watch.file = &file;
+    EXPECT_TRUE(change_armed_levels(50, false));
+    EXPECT_EQ(file.live, 150u);
+    EXPECT_EQ(file.highest, 0u);
+    EXPECT_TRUE(change_armed_levels(5000, false));
+    EXPECT_EQ(file.live, 5150u);
+    EXPECT_EQ(file.highest, 5150u);
+    EXPECT_EQ(local.busy, 0);
+    EXPECT_EQ(errno, 7);
+    armed_watch.file = nullptr;
+  });
+}
+
+TEST(LiveLevels, EachEventOfAnArmedProcessLooksForAGrowth) {
+  in_child([] {
+    tests::become_cold();
+    settings.armed = true;
+    settings.arm_growth = 1 << 20;
+    EXPECT_TRUE(change_armed_levels(4096, false));
+    EXPECT_EQ(armed_watch.look_above, INT64_MIN);
   });
 }
 

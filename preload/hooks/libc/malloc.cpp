@@ -297,12 +297,8 @@ void record_death(const HookedBlock& old, bool small, bool drawn, Stamp death) {
 
 // A small block was freed by realloc(p, 0), stays because the call failed, or has become large.
 [[gnu::noinline]] void* reallocated_rarely(void* q, std::size_t before, std::size_t n) {
-  if (q == nullptr && n != 0) {
-    refused(n, errno);
-    return nullptr;
-  }
-  record::small_died(before);
-  return q == nullptr ? q : born(q, n);
+  if (q != nullptr || n == 0) record::small_died(before);
+  return born(q, n);
 }
 
 // The thread's countdown of deaths has run out.

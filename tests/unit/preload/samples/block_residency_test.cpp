@@ -47,7 +47,8 @@ TEST(BlockResidency, NoPhaseWakesTheThreadBeforeALookIsDue) {
     for (int i = 0; i < 200; ++i) {
       os::sleep_ns(1'000'000);
       look_at_blocks_if_due();
-      if (blocks_may_be_touched(os::monotonic_ns())) ++early; // otherwise only if this thread had no CPU for 20 ms
+      if (blocks_may_be_touched(os::monotonic_ns()))
+        ++early; // otherwise only if this thread had no CPU for 20 ms
     }
     EXPECT_LT(early, 20) << "a look was just taken, or is not due";
     bool due = false;

@@ -2,8 +2,6 @@
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #include "preload/rollup/step_rows.h"
 
-#include <utility>
-
 namespace memtrace::rollup {
 
 using format::kNoStepBucket;
@@ -22,6 +20,18 @@ std::uint64_t first_of_bucket(std::uint64_t number, const FileRows& file) {
 
 std::uint32_t text_of(PathIndex path) {
   return static_cast<std::uint32_t>(PhasePaths::text(path));
+}
+
+format::PhaseRow row_of_file(const OpenRow& row) {
+  format::PhaseRow out; // not zeroed first: each member is set
+  out.bucket = number_of(row.step());
+  out.steps = 1;
+  out.reserved = 0;
+  out.path = text_of(row.path());
+  out.memory = row.memory();
+  out.skipped = row.skipped;
+  for (std::size_t i = 0; i < format::kFigures; ++i) out.figures[i] = {row.figure[i], row.figure[i]};
+  return out;
 }
 
 } // namespace
@@ -67,15 +77,7 @@ void StepRows::born(const Host& host, const LedgerBlock& block, FileRows& file) 
 }
 
 void StepRows::put(const OpenRow& row, FileRows& file) {
-  format::PhaseRow out; // not zeroed first: each member is set
-  out.bucket = number_of(row.step());
-  out.steps = 1;
-  out.reserved = 0;
-  out.path = text_of(row.path());
-  out.memory = row.memory();
-  out.skipped = row.skipped;
-  for (std::size_t i = 0; i < format::kFigures; ++i) out.figures[i] = {row.figure[i], row.figure[i]};
-  file.add(std::move(out));
+  file.add(row_of_file(row));
 }
 
 void StepRows::put(const SiteCells& site, FileRows& file) {

@@ -132,13 +132,25 @@ bool append_claim(const char* stem, const char* rings, std::uint64_t asked) {
   return written >= 0;
 }
 
-void change_claim(std::uint64_t offset, std::uint64_t bytes) {
+// True if the line at `own_offset` is this process's. Else the file was replaced, or this process could not add
+// its line. A forked child begins with the offset of its parent.
+bool has_own_line(long fd) {
+  const std::size_t bytes = kFigure + 1 + own_stem.size() + 1;
+  if (bytes > sizeof buffer || own_stem.size() == 0) return false;
+  if (os::read_at(fd, own_offset, buffer, bytes) != static_cast<long>(bytes)) return false;
+  return buffer[kFigure] == ' ' && buffer[bytes - 1] == ' ' &&
+         std::memcmp(buffer + kFigure + 1, own_stem.text(), own_stem.size()) == 0;
+}
+
+// Writes `bytes` into this process's line. Returns false if there is no such line.
+bool change_claim(std::uint64_t bytes) {
   const long fd = os::open_own(path.text(), os::For::changing);
-  if (fd < 0) return;
+  if (fd < 0) return false;
   line.clear();
   line.padded(bytes, kFigure);
-  os::write_at(fd, offset, line.text(), line.size());
+  const bool changed = has_own_line(fd) && os::write_at(fd, own_offset, line.text(), line.size()) > 0;
   os::close(fd);
+  return changed;
 }
 
 Quota quota_of(std::uint64_t left, std::uint64_t asked) {
@@ -168,36 +180,37 @@ long refused_by_claims(const char* directory) {
 namespace {
 
 // Returns what the files of the other processes leave, and writes it into this process's line.
-Quota claim_remainder(const char* directory, const char* stem, std::uint64_t asked) {
+Quota claim_remainder(std::uint64_t asked) {
   std::uint64_t taken = 0;
-  taken_before(stem, &taken, [&](const Claim& claim) { return counts_with(claim, directory); });
+  taken_before(own_stem.text(), &taken,
+               [](const Claim& claim) { return counts_with(claim, own_directory.text()); });
   const Quota share = quota_of(settings.max_node > taken ? settings.max_node - taken : 0, asked);
-  change_claim(own_offset, share.detail == Detail::full ? asked : share.bytes);
-  return share;
+  return change_claim(share.detail == Detail::full ? asked : share.bytes) ? share : granted;
 }
 
-Quota first_claim(const char* directory, const char* stem, const char* rings, std::uint64_t asked) {
-  claims_of(directory, place.host.text());
+Quota first_claim(const char* rings, std::uint64_t asked) {
+  claims_of(own_directory.text(), place.host.text());
+  granted = {Detail::counts, kLeastTrace};
   std::uint64_t taken = 0;
   // For most processes the claims alone are enough, without a look at any other file.
-  const long ours = append_claim(stem, rings, asked)
-                        ? taken_before(stem, &taken, [](const Claim& c) { return c.bytes; })
+  const long ours = append_claim(own_stem.text(), rings, asked)
+                        ? taken_before(own_stem.text(), &taken, [](const Claim& c) { return c.bytes; })
                         : -1;
-  claimed_before = taken;
-  if (ours < 0) return {Detail::counts, kLeastTrace};
-  own_offset = static_cast<std::uint64_t>(ours);
+  claimed_before = ours < 0 ? 0 : taken;
+  own_offset = ours < 0 ? 0 : static_cast<std::uint64_t>(ours);
+  if (ours < 0) return granted;
   const Quota share = quota_of(settings.max_node > taken ? settings.max_node - taken : 0, asked);
-  return share.detail == Detail::full ? share : claim_remainder(directory, stem, asked);
+  return share.detail == Detail::full ? share : claim_remainder(asked);
 }
 
 } // namespace
 
 Quota claim_quota(const char* directory, const char* stem, const char* rings, std::uint64_t asked) {
-  granted = first_claim(directory, stem, rings, asked);
   own_directory.clear();
   own_directory.add(directory);
   own_stem.clear();
   own_stem.add(stem);
+  granted = first_claim(rings, asked);
   own_bytes = granted.bytes;
   return granted;
 }
@@ -214,7 +227,7 @@ bool is_quota_half_used() {
 Quota claim_again(std::uint64_t asked) {
   if (own_directory.size() == 0 || own_stem.size() == 0) return granted;
   claims_of(own_directory.text(), place.host.text());
-  granted = claim_remainder(own_directory.text(), own_stem.text(), asked);
+  granted = claim_remainder(asked);
   own_bytes = granted.bytes;
   return granted;
 }
@@ -233,7 +246,7 @@ const Quota& quota() {
 bool raise_claim(std::uint64_t bytes) {
   if (own_directory.size() == 0) return false;
   claims_of(own_directory.text(), place.host.text());
-  change_claim(own_offset, bytes);
+  if (!change_claim(bytes)) return false;
   std::uint64_t taken = 0;
   const long fd = os::open_own(path.text(), os::For::reading);
   if (fd < 0) return false;
@@ -243,7 +256,7 @@ bool raise_claim(std::uint64_t bytes) {
     own_bytes = bytes;
     return true;
   }
-  change_claim(own_offset, own_bytes);
+  change_claim(own_bytes);
   return false;
 }
 

@@ -2,10 +2,12 @@
 // Runs: on memtrace's own thread.
 #include "preload/copies/copied_trace.h"
 
+#include <sys/mman.h>
+
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
-#include "preload/format/shared_files.h"
 #include "preload/os/files.h"
 #include "preload/os/mappings.h"
 #include "preload/os/paths.h"
@@ -13,15 +15,15 @@
 namespace memtrace::record {
 namespace {
 
-constexpr std::size_t kPiece = 256 * 1024; // bytes between two questions whether the thread has to end
-
-constinit char* buffer = nullptr; // kPiece bytes
+constinit char* buffer = nullptr; // kCopyPiece bytes
 constinit Path named{};
 constinit Path joined{};
-constinit format::RestHeader rest{};
 
+// A forked child would otherwise hold the pages, too.
 bool has_buffer() {
-  if (buffer == nullptr) buffer = static_cast<char*>(os::map_private(kPiece));
+  if (buffer != nullptr) return true;
+  buffer = static_cast<char*>(os::map_private(kCopyPiece));
+  if (buffer != nullptr) os::advise(buffer, kCopyPiece, MADV_DONTFORK);
   return buffer != nullptr;
 }
 
@@ -61,7 +63,7 @@ long write_sparse(long fd, std::uint64_t offset, std::size_t bytes) {
 long copy_bytes(long from, long to, std::uint64_t* done, std::uint64_t shift, bool sparse, GoOn go_on) {
   for (;;) {
     if (!go_on()) return kStopped;
-    const long got = os::read_at(from, *done, buffer, kPiece);
+    const long got = os::read_at(from, *done, buffer, kCopyPiece);
     if (got <= 0) return got;
     const auto bytes = static_cast<std::size_t>(got);
     const long result =
@@ -97,26 +99,40 @@ bool is_copied(const char* local) {
   return os::exists(with_suffix(local, format::kCopiedSuffix));
 }
 
-// Copies one file into STEM.rest. `*end` is the offset behind the parts so far. A file that was open before
-// STEM.copied existed is whole. If another process was faster, its STEM.rest must not be written over by one
-// with fewer parts.
-long copy_part(const char* local, const char* suffix, long to, std::uint64_t* end, GoOn go_on) {
+// Copies one file into STEM.rest. A file that was open before STEM.copied existed is whole. If another process
+// was faster, its STEM.rest must not be written over by one with fewer files.
+long copy_file(const char* local, long to, RestProgress* progress, GoOn go_on) {
+  const char* const suffix = format::kOtherSuffixes[progress->file];
   const long from = os::open_own(with_suffix(local, suffix), os::For::reading);
   if (is_copied(local)) {
     if (from >= 0) os::close(from);
     return -EEXIST;
   }
-  if (from < 0) return from == -ENOENT ? 0 : from;
-  std::uint64_t done = 0;
-  const long result = copy_bytes(from, to, &done, *end, true, go_on);
-  os::close(from);
-  if (result != 0) return result;
-  format::RestPart& part = rest.part[rest.parts++];
-  for (std::size_t i = 0; i + 1 < sizeof part.suffix && suffix[i] != '\0'; ++i) part.suffix[i] = suffix[i];
-  part.offset = *end;
-  part.bytes = done;
-  *end += (done + format::kPage - 1) / format::kPage * format::kPage;
+  if (from < 0 && (from != -ENOENT || progress->done != 0)) return from;
+  if (from >= 0) {
+    const long result = copy_bytes(from, to, &progress->done, progress->end, true, go_on);
+    os::close(from);
+    if (result != 0) return result;
+    format::RestPart& part = progress->header.part[progress->header.parts++];
+    for (std::size_t i = 0; i + 1 < sizeof part.suffix && suffix[i] != '\0'; ++i) part.suffix[i] = suffix[i];
+    part.offset = progress->end;
+    part.bytes = progress->done;
+    progress->end += (progress->done + format::kPage - 1) / format::kPage * format::kPage;
+  }
+  progress->done = 0;
+  ++progress->file;
   return 0;
+}
+
+// The files reach the server before the header that names them.
+long write_header(long to, format::RestHeader* header) {
+  std::memcpy(header->magic, format::kRestMagic, sizeof header->magic);
+  long result;
+  {
+    const OnShared timed;
+    result = os::sync(to);
+  }
+  return result < 0 ? result : write_at_shared(to, 0, reinterpret_cast<const char*>(header), sizeof *header);
 }
 
 bool has_rest(const char* local) {
@@ -168,23 +184,25 @@ long copy_appended(const char* from, const char* to, std::uint64_t* done, GoOn g
   return result;
 }
 
-long copy_rest(const char* local, const char* shared, GoOn go_on) {
+long copy_rest(const char* local, const char* shared, RestProgress* progress, GoOn go_on) {
   if (!has_rest(local)) return 0;
   if (!has_buffer()) return -ENOMEM;
-  const long to = open_shared(with_suffix(shared, format::kRestSuffix), true);
-  if (to < 0) return to;
-  rest = {};
-  std::uint64_t end = format::kPage;
-  long result = 0;
-  for (const char* suffix : format::kOtherSuffixes)
-    if (result == 0) result = copy_part(local, suffix, to, &end, go_on);
-  std::memcpy(rest.magic, format::kRestMagic, sizeof rest.magic);
-  if (result == 0) { // the parts reach the server before the header that names them
-    const OnShared timed;
-    result = os::sync(to);
+  const bool begins = progress->file == 0 && progress->done == 0;
+  long result = open_shared(with_suffix(shared, format::kRestSuffix), begins);
+  if (result >= 0) {
+    const long to = result;
+    result = 0;
+    while (result == 0 && progress->file < std::size(format::kOtherSuffixes))
+      result = copy_file(local, to, progress, go_on);
+    if (result == 0) result = write_header(to, &progress->header);
+    result = close_shared(to, result, true);
   }
-  if (result == 0) result = write_at_shared(to, 0, reinterpret_cast<const char*>(&rest), sizeof rest);
-  return close_shared(to, result, true);
+  if (result < 0) *progress = {};
+  return result;
+}
+
+void forget_copy_buffer() {
+  buffer = nullptr;
 }
 
 bool was_copied(const char* local) {

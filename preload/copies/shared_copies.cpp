@@ -31,10 +31,21 @@ constexpr std::uint64_t kLeastNs = kSecond / 10; // between two copies
 // The files of a process in another pid namespace show whether it runs: one of them grows twice a second.
 constexpr std::uint64_t kUnwrittenNs = 10 * kSecond;
 constexpr unsigned kMostLeft = 32; // processes whose files are taken over at one time
+// Of one pass: samples and rings wait for it. The files of a killed process may have 100 MiB.
+constexpr unsigned kPassPieces = 16;
+constexpr std::uint64_t kPassNs = kSecond / 10; // after it, no further piece
+
+// How far the files of a process are copied.
+struct Progress {
+  std::uint64_t trace = 0; // bytes
+  bool has_trace = false;  // and the server has all of it
+  RestProgress rest;
+};
 
 constinit std::uint64_t interval = 0; // ns; 0: not known yet
 constinit std::uint64_t copied_at = 0;
-constinit std::uint64_t own_done = 0; // bytes of this process's trace that are copied
+constinit Progress own{};
+constinit bool own_waits = false; // the pass before did not come to the end of this process's trace
 constinit bool has_directory = false;
 constinit bool job_is_copied = false;
 constinit bool may_take = true; // files of killed processes may be on this host
@@ -47,7 +58,14 @@ constinit Path local{};     // stems
 constinit Path shared{};
 constinit Line<200> left_behind[kMostLeft]{};
 constinit unsigned left_count = 0;
+constinit unsigned left_at = 0; // those before it are taken over
+constinit Progress taken{};     // of the process at `left_at`
+constinit bool all_were_taken = true;
 constinit bool some_are_young = false;
+
+constinit GoOn asked = nullptr;
+constinit unsigned pieces_left = 0; // of this pass
+constinit std::uint64_t pass_ends = 0;
 
 bool is_shared() {
   return place.shared.size() != 0;
@@ -114,7 +132,7 @@ long copy_own(GoOn go_on) {
   long result = make_directory_once();
   if (result != 0) return result;
   set_stems(own_stem());
-  result = copy_trace(&own_done, go_on);
+  result = copy_trace(&own.trace, go_on);
   return result == 0 ? copy_job_file(go_on) : result;
 }
 
@@ -135,36 +153,62 @@ void look_at_claim(void*, const char* stem, const char*) {
   left_behind[left_count++].add(stem);
 }
 
+bool is_taking() {
+  return left_at != left_count;
+}
+
+// Lists the processes whose files this one takes over. They are taken before the next list is made.
 void find_left_behind() {
-  left_count = 0;
+  if (!may_take || is_taking()) return;
+  left_count = left_at = 0;
+  taken = {};
   some_are_young = false;
+  all_were_taken = true;
   const Locked locked(pass_lock);
-  if (!locked) return;
-  each_claim(place.directory.text(), place.host.text(), &look_at_claim, nullptr);
+  if (locked) each_claim(place.directory.text(), place.host.text(), &look_at_claim, nullptr);
+  may_take = !locked || some_are_young || is_taking();
 }
 
 // Copies the rest of a trace and removes the local files, as far as both succeed.
-long finish(std::uint64_t* done, GoOn go_on) {
+long finish(Progress* progress, GoOn go_on) {
   if (was_copied(local.text())) {
     remove_copied(local.text());
     return 0;
   }
-  long result = copy_trace(done, go_on, true);
-  if (result == 0) result = copy_rest(local.text(), shared.text(), go_on);
+  long result = progress->has_trace ? 0 : copy_trace(&progress->trace, go_on, true);
+  progress->has_trace = result == 0;
+  if (result == 0) result = copy_rest(local.text(), shared.text(), &progress->rest, go_on);
   if (result == 0) remove_copied(local.text());
   return result;
 }
 
+// Continues with the files of killed processes, one process after the other.
 void take_left_behind(GoOn go_on) {
-  if (!may_take) return;
-  find_left_behind();
-  bool all = true;
-  for (unsigned i = 0; i < left_count && go_on(); ++i) {
-    set_stems(left_behind[i].text());
-    std::uint64_t done = 0; // the copy may have holes below its size: its client was killed, too
-    if (finish(&done, go_on) != 0) all = false;
+  if (!is_taking()) return;
+  while (is_taking() && go_on()) {
+    set_stems(left_behind[left_at].text());
+    // From the beginning: the copy may have holes below its size, because its client was killed, too.
+    const long result = finish(&taken, go_on);
+    if (result == kStopped) return;
+    if (result != 0) all_were_taken = false;
+    taken = {};
+    ++left_at;
   }
-  may_take = some_are_young || left_count == kMostLeft || !all || !go_on();
+  if (!is_taking()) may_take = some_are_young || left_count == kMostLeft || !all_were_taken;
+}
+
+void begin_pass(GoOn go_on) {
+  asked = go_on;
+  pieces_left = kPassPieces;
+  pass_ends = os::monotonic_ns() + kPassNs;
+}
+
+// True if this pass may copy one more piece. The first one is always copied.
+bool goes_on_in_pass() {
+  if (!asked() || pieces_left == 0) return false;
+  if (pieces_left != kPassPieces && os::monotonic_ns() > pass_ends) return false;
+  --pieces_left;
+  return true;
 }
 
 std::uint64_t find_interval() {
@@ -182,36 +226,52 @@ bool copy_is_urgent() {
   return closer && os::monotonic_ns() > copied_at + kLeastNs;
 }
 
-void copy_if_due(GoOn go_on) {
-  if (!is_shared()) return;
+bool copy_if_due(GoOn go_on) {
+  if (!is_shared()) return true;
   if (interval == 0) interval = find_interval();
-  const std::uint64_t now = os::monotonic_ns();
-  if (copied_at != 0 && now < copied_at + interval && !copy_is_urgent()) return;
-  was_near = ring_header()->near != 0;
-  left_then = ring_header()->left;
-  const long result = copy_own(go_on);
-  if (result == 0) take_left_behind(go_on);
-  if (result != kStopped) copied_at = os::monotonic_ns(); // else the thread that follows continues
-  complain_once(result);
+  begin_pass(go_on);
+  const bool urgent = copy_is_urgent();
+  if (own_waits || urgent || copied_at == 0 || os::monotonic_ns() >= copied_at + interval) {
+    if (urgent || !own_waits) {
+      was_near = ring_header()->near != 0;
+      left_then = ring_header()->left;
+    }
+    const long result = copy_own(&goes_on_in_pass);
+    own_waits = result == kStopped;
+    if (own_waits) return !was_near;
+    copied_at = os::monotonic_ns();
+    complain_once(result);
+    if (result != 0) return true;
+    find_left_behind();
+  }
+  take_left_behind(&goes_on_in_pass);
+  return true;
 }
 
-void copy_last(GoOn go_on) {
-  if (!is_shared()) return;
+bool copy_last(GoOn go_on) {
+  if (!is_shared()) return true;
   long result = make_directory_once();
   if (result == 0) {
     set_stems(own_stem());
     result = copy_job_file(go_on);
-    if (result == 0) result = finish(&own_done, go_on);
+    if (result == 0) result = finish(&own, go_on);
   }
-  if (result == 0) take_left_behind(go_on);
+  if (result == 0) {
+    find_left_behind();
+    take_left_behind(go_on);
+  }
   complain_once(result);
+  return result == 0 && !is_taking();
 }
 
 void forget_copies() {
-  copied_at = own_done = left_then = 0;
-  was_near = complained = false;
+  copied_at = left_then = 0;
+  own = taken = {};
+  left_count = left_at = 0;
+  own_waits = was_near = complained = false;
   may_take = true;
   forget_copy_state();
+  forget_copy_buffer();
 }
 
 } // namespace memtrace::record

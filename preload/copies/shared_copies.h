@@ -8,14 +8,16 @@
 namespace memtrace::record {
 
 // Appends what is new if a copy is due. Also takes what processes of the job left that were killed on this
-// host.
-void copy_if_due(GoOn go_on);
+// host. Copies a part of it, if it is long; the next call continues. False: a limit is near, so the next call
+// should follow at once.
+bool copy_if_due(GoOn go_on);
 // True if a limit has become near since the last copy, so that copy_if_due() copies at once. Before it, the
 // rings should be drained.
 bool copy_is_urgent();
 
-// Copies everything of this process, which has ended its recording, and removes its local files.
-void copy_last(GoOn go_on);
+// Copies everything of this process, which has ended its recording, and removes its local files. False if some
+// of them stay: a later call continues.
+bool copy_last(GoOn go_on);
 
 void forget_copies(); // in a forked child
 

@@ -21,6 +21,7 @@
 #include "preload/samples/sample_schedule.h"
 #include "preload/state/arming.h"
 #include "preload/state/doorbell.h"
+#include "preload/state/recorder_state.h"
 #include "preload/state/upcalls.h"
 #include "preload/trace/trace_file.h"
 #include "preload/trace/trace_windows.h"
@@ -34,7 +35,8 @@ constexpr std::uint64_t kPeriodNs = 250'000'000; // events reach the file within
 constinit SpinLock drain_lock;
 REGISTER_LOCK(drain_lock, nullptr);
 constinit bool stop = false;
-constinit bool wanted = false;                         // recording: the thread should run
+constinit bool wanted = false;                         // the thread should run
+constinit bool only_copies = false;                    // recording has ended, but local files are left
 constinit std::uint32_t holds = 0;                     // calls in progress that need the thread stopped
 constinit rollup::StepId first_step = rollup::kNoStep; // of the recording, if `memtrace arm --steps` began it
 constinit char* memory = nullptr;                      // the stack, and the stand-in for TLS
@@ -125,8 +127,8 @@ int run(void*) {
     sample_share_if_due();
     sync_if_due();
     if (copy_is_urgent()) drain_rings(false);
-    copy_if_due(&goes_on);
-    sleep_until_wanted(heard, pause < kPeriodNs ? pause : kPeriodNs);
+    const bool may_sleep = copy_if_due(&goes_on);
+    sleep_until_wanted(heard, !may_sleep ? 0 : pause < kPeriodNs ? pause : kPeriodNs);
   }
   take_last_ledger_if_asked();
   leave_ledger();
@@ -140,17 +142,30 @@ bool hangs() {
 constexpr std::uint64_t kCopyNs = 1'000'000'000;    // without progress, at the end of the process
 constexpr std::uint64_t kCopiesNs = 10'000'000'000; // in all
 constexpr std::uint64_t kCopyLookNs = 1'000'000;
+constexpr std::uint64_t kRetryNs = 30'000'000'000; // after an error of the shared file system
 
+// If a fork ends it, or an error, a later call of start_drain() continues the copy.
 int run_last_copy(void*) {
   os::close_all_of_this_thread();
-  copy_last(&goes_on);
+  const bool done = copy_last(&goes_on);
+  if (done) __atomic_store_n(&only_copies, false, __ATOMIC_RELEASE);
+  if (!done && goes_on()) set_drain_due(os::monotonic_ns() + kRetryNs);
   return exit_status_of(os::process_id());
+}
+
+// Drain lock held.
+void start(int (*body)(void*)) {
+  void* const tls = make_tls_stand_in(memory + kStackBytes);
+  __atomic_store_n(&stop, false, __ATOMIC_RELEASE);
+  os::start_thread(body, nullptr, memory, kStackBytes, tls, &drain_tid);
 }
 
 } // namespace
 
 void start_drain() {
-  if (under_valgrind) return;         // it refuses the clone and ends the process
+  if (under_valgrind) return; // it refuses the clone and ends the process
+  const bool copies = __atomic_load_n(&only_copies, __ATOMIC_ACQUIRE);
+  if (!copies && state() != State::recording) return set_drain_due(0);
   if (!drain_lock.try_lock()) return; // another thread starts or stops it
   wanted = true;
   set_drain_due(0);
@@ -158,11 +173,7 @@ void start_drain() {
     // release_drain() restarts it.
   } else if (!drain_is_running()) {
     if (memory == nullptr) memory = static_cast<char*>(os::map_private(kStackBytes + tls_stand_in_bytes()));
-    if (memory != nullptr) {
-      void* const tls = make_tls_stand_in(memory + kStackBytes);
-      __atomic_store_n(&stop, false, __ATOMIC_RELEASE);
-      os::start_thread(&run, nullptr, memory, kStackBytes, tls, &drain_tid);
-    }
+    if (memory != nullptr) start(copies ? &run_last_copy : &run);
   } else if (__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
     // The old thread must end, but is in a slow write: try again later.
     set_drain_due(os::monotonic_ns() + kPeriodNs);
@@ -190,13 +201,12 @@ bool retire_within(std::uint64_t patience_ns) {
 } // namespace
 
 void copy_at_end(bool wait) {
-  if (place.shared.size() == 0 || memory == nullptr || !drain_lock.try_lock()) return;
+  if (place.shared.size() == 0 || memory == nullptr) return;
+  __atomic_store_n(&only_copies, true, __ATOMIC_RELEASE);
+  set_drain_due(os::monotonic_ns() + kPeriodNs); // if the old thread is in a slow write
+  if (!drain_lock.try_lock()) return;
   const std::uint64_t began = os::monotonic_ns();
-  if (holds == 0 && !drain_is_running()) {
-    void* const tls = make_tls_stand_in(memory + kStackBytes);
-    __atomic_store_n(&stop, false, __ATOMIC_RELEASE);
-    os::start_thread(&run_last_copy, nullptr, memory, kStackBytes, tls, &drain_tid);
-  }
+  if (holds == 0 && !drain_is_running()) start(&run_last_copy);
   drain_lock.unlock();
   while (wait && drain_is_running()) {
     const std::uint64_t now = os::monotonic_ns(), moved = last_progress() > began ? last_progress() : began;
@@ -228,24 +238,29 @@ void restart_drain_after(std::uint64_t quiet_ns) {
   if (wanted) set_drain_due(os::monotonic_ns() + quiet_ns);
 }
 
+void finish_copies() {
+  if (__atomic_load_n(&only_copies, __ATOMIC_ACQUIRE)) copy_at_end(true);
+}
+
 void forget_thread() {
   drain_tid = 0;
-  forget_copy_state();
+  if (!wanted) return; // a child that writes no further word copies no page
+  wanted = only_copies = false;
+  holds = 0;
+  set_drain_due(0);
+  forget_copies();
 }
 
 void forget_drain() {
   forget_thread();
-  first_step = rollup::kNoStep;
-  wanted = false;
   holds = 0;
-  set_drain_due(0);
+  first_step = rollup::kNoStep;
   forget_asked_sample();
   forget_sampling_times();
   forget_ledgers();
   forget_shares();
   forget_touched();
   forget_syncs();
-  forget_copies();
 }
 
 } // namespace memtrace::record

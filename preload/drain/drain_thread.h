@@ -22,8 +22,10 @@ void restart_drain_after(std::uint64_t quiet_ns);
 
 // Copies the trace of a process that has ended its recording to the shared file system, on a thread of its own.
 // `wait`: until that is done, 1 s without progress at most, and 10 s in all. What is left stays on the local
-// disk.
+// disk. If a fork ends the thread before that, the next mark of a phase starts it again.
 void copy_at_end(bool wait);
+// Called at the end of a process that ended its recording before. Waits like copy_at_end(), if files are left.
+void finish_copies();
 
 // Called in a forked child, which does not have the thread. forget_thread() is enough if nothing is recorded
 // there: after `memtrace arm --steps`, a parent that records no more may still copy.

@@ -127,10 +127,12 @@ void mark_end_of_own() {
   request_sample(put_end(here, *thread, depth - 1, 0));
 }
 
-// The end waits for the drain, so it is outside of each hook.
+// The end waits for the drain, so it is outside of each hook. After the end no event is recorded, so a copy
+// that a fork ended continues here.
 void stop_if_due() {
   if (__atomic_load_n(&stop_is_due, __ATOMIC_RELAXED)) [[unlikely]]
     stop_recording();
+  keep_drain_running();
 }
 
 } // namespace

@@ -72,7 +72,7 @@ void end_recording(format::EndHow how, int code) {
   // If the end record is not in the trace, the ring file stays, because it has the records that were lost.
   if (said) ring_header()->ended = 1;
   if (said && drain_gone && rings_are_empty()) remove_ring_file();
-  if (drain_gone) copy_at_end(how == format::EndHow::exit);
+  copy_at_end(drain_gone && how == format::EndHow::exit);
 }
 
 } // namespace
@@ -82,7 +82,7 @@ void end_life(int code) {
   const bool had_begun = has_begun(); // false after `memtrace arm --steps`, too: its file is still there
   if ((!had_begun && armed_file() == nullptr) || !is_own_process()) return;
   remove_armed_file();
-  if (!had_begun) return;
+  if (!had_begun) return finish_copies();
   if (state() == State::recording) return end_recording(format::EndHow::exit, code);
   enter(State::disabled);
 }

@@ -170,6 +170,42 @@ class Killed(Case):
         first = os.path.join(self.host, os.path.basename(left[0]))
         self.assertIn(self.births(first) - counted, (0, 1))
 
+    def test_a_long_trace_is_copied_in_parts(self):
+        """The rings and the samples of the process that copies wait for one part at most."""
+        self.kill_at(self.victim("--pause", "1"), self.settings(), 0.2)
+        (left,) = self.local_files(".memtrace")
+        stem = os.path.basename(left)[:-len(".memtrace")]
+        chance = harness.chance(24)
+        with open(left, "ab") as file:
+            file.write(chance.randbytes(30 << 20))
+        with open(left[:-len("memtrace")] + "window-0", "wb") as file:
+            file.write(chance.randbytes(15 << 20))
+        with open(left, "rb") as file:
+            whole = file.read()
+        os.utime(left, (time.time() - 60, time.time() - 60))
+        os.utime(left[:-len("memtrace")] + "window-0", (time.time() - 60, time.time() - 60))
+        log = os.path.join(self.scratch, "calls")
+        environment = self.environment(**self.settings())
+        with shared_files.traced_calls(self.victim("--pause", "100000", "--pattern", "free"), environment, log) as run:
+            self.addCleanup(run.kill)
+            until, copy = time.monotonic() + 120, os.path.join(self.host, stem + ".memtrace")
+            while os.path.exists(left):
+                self.assertLess(time.monotonic(), until)
+                if os.path.exists(copy):
+                    with open(copy, "rb") as file:
+                        part = file.read()
+                    self.assertTrue(whole.startswith(part), "the copy is a prefix at each time")
+                time.sleep(0.05)
+            subprocess.run(["pkill", "-KILL", "-P", str(run.pid)], check=False)
+            run.wait(60)
+        parts = shared_files.bytes_between_opens(log, os.path.join(os.path.realpath(self.host), stem))
+        self.assertGreaterEqual(sum(parts), (45 << 20))
+        self.assertLessEqual(max(parts), 16 * 256 << 10)
+        with open(copy, "rb") as file:
+            self.assertEqual(file.read(), whole)
+        shared_files.unpack(self.host)
+        self.assertEqual(os.path.getsize(os.path.join(self.host, stem + ".window-0")), 15 << 20)
+
     def test_a_copy_of_all_files_is_not_written_over(self):
         """A process that copied may be killed while it removes the local files: then what is left of them is not all."""
         for again in (self.victim("--count", "10", "--pattern", "free"),
@@ -294,6 +330,56 @@ class Running(Case):
         self.wait_for(lambda: glob.glob(armed + "/**/*.armed", recursive=True))
         self.assertIn(f"pid {process.pid} records to {self.out}/", self.command("arm", "--job", self.out))
         self.wait_for(self.copies)
+
+
+class Stopped(Case):
+    """`memtrace arm --steps` ends the recording, and the program forks before the trace is copied."""
+
+    def start(self):
+        run = subprocess.Popen([harness.victim("obeys")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+                               env=self.environment(**{**self.settings(), "MEMTRACE": "armed"}))
+        self.addCleanup(run.communicate)
+        self.addCleanup(run.kill)
+        self.do(run, b"t 1\n")
+        done = subprocess.run([harness.COMMAND, "arm", str(run.pid), "--steps", "1000", "--wait", "0"], check=False,
+                              env=harness.bare_environment(TMPDIR=self.temporary), capture_output=True, text=True)
+        self.assertEqual(done.stderr, "")
+        self.do(run, b"t 3000\n")
+        (local,) = self.local_files(".memtrace")
+        self.assertEqual(self.local_files(".rings"), [], "the recording has ended")
+        return run, os.path.getsize(local)
+
+    def do(self, run, line):
+        run.stdin.write(line)
+        self.assertTrue(run.stdout.readline())
+
+    def assert_copied(self, size):
+        self.assertEqual(self.local_files(".memtrace"), [])
+        self.assertEqual([os.path.getsize(path) for path in self.copies()], [size])
+        process = self.only_process_elsewhere()
+        self.assert_nothing_lost(process)
+        self.assertEqual(process["end"]["how"], "stopped")
+
+    def test_the_copy_goes_on_after_a_fork(self):
+        run, size = self.start()
+        until = time.monotonic() + 30
+        while self.local_files(".memtrace"):
+            self.assertLess(time.monotonic(), until)
+            self.do(run, b"t 1\n")
+            time.sleep(0.02)
+        for _ in range(20):  # no thread comes back afterwards
+            self.do(run, b"t 1\n")
+            time.sleep(0.02)
+        self.assertEqual(len(os.listdir(f"/proc/{run.pid}/task")), 1)
+        self.assertEqual(run.communicate(b"q\n")[1], None)
+        self.assertEqual(run.returncode, 0)
+        self.assert_copied(size)
+
+    def test_the_end_of_the_process_waits_for_the_copy(self):
+        run, size = self.start()
+        run.communicate(b"q\n")
+        self.assertEqual(run.returncode, 0)
+        self.assert_copied(size)
 
 
 class Calls(Case):

@@ -56,9 +56,30 @@ def calls_on(log, directory):
     return counts
 
 
-def count_calls(command, environment, log, **options):
-    """Runs a command under strace."""
+def bytes_between_opens(log, stem):
+    """Returns the bytes written to the files of a trace after each open of one of them."""
+    parts = []
+    with open(log, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if re.search(rf'openat\(.*"{re.escape(stem)}\.', line) and re.search(r" = \d+", line):
+                parts.append(0)
+            wrote = re.search(rf"pwrite64\(\d+<{re.escape(stem)}\..* = (\d+)$", line)
+            if wrote:
+                parts[-1] += int(wrote.group(1))
+    return parts
+
+
+def strace(command, environment, log):
     harness.existing("/usr/bin/strace", "strace counts system calls")
     preload = ["-E", f"LD_PRELOAD={environment.pop('LD_PRELOAD')}"]
-    return subprocess.run(["strace", "-f", "-y", "-qq", "-o", log, "-e", f"trace={CALLS}", *preload, *command],
-                          env=environment, check=True, **options)
+    return ["strace", "-f", "-y", "-qq", "-o", log, "-e", f"trace={CALLS}", *preload, *command]
+
+
+def traced_calls(command, environment, log):
+    """Starts a command under strace."""
+    return subprocess.Popen(strace(command, environment, log), env=environment)
+
+
+def count_calls(command, environment, log, **options):
+    """Runs a command under strace."""
+    return subprocess.run(strace(command, environment, log), env=environment, check=True, **options)

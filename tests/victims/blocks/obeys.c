@@ -1,7 +1,8 @@
 // Purpose: takes and frees memory as the lines of stdin say, and prints after each the bytes that it holds, as
 // the allocator gave them. `a N`: a block of N bytes; `s N`: N blocks of 100 bytes; `m N`: a mapping of N
 // bytes; `f`: frees the oldest block or mapping; `F N`: frees N small blocks; `c N`: N threads take and free
-// blocks of 8 KiB meanwhile; `k`: a forked child answers from then on; `q`: ends.
+// blocks of 8 KiB meanwhile; `k`: a forked child answers from then on; `t N`: N steps of 2,000 blocks of 8 KiB;
+// if a step ends the recording, a fork, and no further step; `q`: ends.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,6 +12,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "preload/api/memtrace.h"
 
 #define MOST 4096
 #define SMALL 100
@@ -75,6 +78,28 @@ static void free_small(size_t count) {
   }
 }
 
+static void fork_and_wait(void) {
+  const pid_t child = fork();
+  int status = 0;
+  if (child == 0) _exit(0);
+  if (waitpid(child, &status, 0) != child || status != 0) exit(7);
+}
+
+static void do_steps(size_t count) {
+  static size_t step;
+  for (size_t i = 0; i < count; ++i) {
+    const int recorded = memtrace_is_recording();
+    memtrace_step(step++);
+    if (recorded && !memtrace_is_recording()) return fork_and_wait();
+    memtrace_phase_begin("step");
+    for (int block = 0; block < 2000; ++block) {
+      char* volatile p = malloc(8192);
+      free(p);
+    }
+    memtrace_phase_end();
+  }
+}
+
 int main(void) {
   static char buffer[4096], out[4096];
   setvbuf(stdin, buffer, _IOLBF, sizeof buffer);
@@ -88,6 +113,7 @@ int main(void) {
     if (line[0] == 's') take_small(n);
     if (line[0] == 'F') free_small(n);
     if (line[0] == 'c') start_churn(n);
+    if (line[0] == 't') do_steps(n);
     if (line[0] == 'k') {
       const pid_t child = fork();
       int status = 0;

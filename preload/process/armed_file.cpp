@@ -2,6 +2,8 @@
 // Runs: inside hooks, guard held, except where said.
 #include "preload/process/armed_file.h"
 
+#include <sys/mman.h>
+
 #include <cstring>
 
 #include "preload/job/job_directory.h"
@@ -32,18 +34,25 @@ void fill(ArmedFile& to) {
   for (std::size_t i = 0; i < sizeof to.magic; ++i) to.magic[i] = format::kArmedMagic[i];
 }
 
-void set_state(ArmedState state) {
-  __atomic_store_n(&armed_watch.file->state, static_cast<std::uint32_t>(state), __ATOMIC_RELEASE);
+void set_state(ArmedFile& in, ArmedState state) {
+  __atomic_store_n(&in.state, static_cast<std::uint32_t>(state), __ATOMIC_RELEASE);
 }
 
 } // namespace
 
-format::ArmedFile* armed_file() {
-  return __atomic_load_n(&armed_watch.file, __ATOMIC_ACQUIRE);
+bool has_armed_file() {
+  return __atomic_load_n(&armed_watch.file, __ATOMIC_ACQUIRE) != nullptr;
 }
-
+format::ArmedFile* armed_file() {
+  ArmedFile* const made = __atomic_load_n(&armed_watch.file, __ATOMIC_ACQUIRE);
+  return made != nullptr && os::is_readable(made) ? made : nullptr;
+}
 bool armed_file_was_tried() {
   return __atomic_load_n(&was_tried, __ATOMIC_RELAXED);
+}
+bool is_called(const format::ArmedFile& by) {
+  return __atomic_load_n(&by.calls, __ATOMIC_ACQUIRE) != 0 &&
+         std::memcmp(by.magic, format::kArmedMagic, sizeof by.magic) == 0;
 }
 
 void make_armed_file() {
@@ -64,21 +73,22 @@ void make_armed_file() {
     made = static_cast<ArmedFile*>(os::map_shared(fd, 0, format::kArmedBytes));
   os::close(fd);
   if (made == nullptr) return remove_armed_file();
+  os::advise(made, format::kArmedBytes, MADV_DONTFORK); // `memtrace arm` takes a process by its mapping
   fill(*made);
   __atomic_store_n(&armed_watch.file, made, __ATOMIC_RELEASE);
 }
 
 void answer_call(bool records, const Path& trace) {
-  ArmedFile* const file = armed_watch.file;
-  if (file == nullptr) return;
+  ArmedFile* const answered = armed_file();
+  if (answered == nullptr) return;
   const char* const slash = std::strrchr(trace.text(), '/');
   const char* const name = slash == nullptr ? trace.text() : slash + 1;
-  for (std::size_t i = 0; i + 1 < sizeof file->trace && name[i] != '\0'; ++i) file->trace[i] = name[i];
-  set_state(records ? ArmedState::recording : ArmedState::failed);
+  for (std::size_t i = 0; i + 1 < sizeof answered->trace && name[i] != '\0'; ++i) answered->trace[i] = name[i];
+  set_state(*answered, records ? ArmedState::recording : ArmedState::failed);
 }
 
 void answer_stop() {
-  if (armed_watch.file != nullptr) set_state(ArmedState::stopped);
+  if (ArmedFile* const answered = armed_file(); answered != nullptr) set_state(*answered, ArmedState::stopped);
 }
 
 void remove_armed_file() {
@@ -89,7 +99,7 @@ void remove_armed_file() {
 }
 
 void forget_armed_file() {
-  armed_watch = {nullptr, INT64_MIN};
+  armed_watch = {nullptr, INT64_MIN, 0, 0};
   was_tried = false;
   path.clear();
 }

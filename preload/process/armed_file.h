@@ -10,8 +10,12 @@ namespace memtrace::record {
 // Makes the file, once: a directory that cannot be written is not tried again. The directory is the job's.
 void make_armed_file();
 bool armed_file_was_tried();
-// Returns the file, as mapped; null before there is one. `memtrace arm` may write it at any time.
+bool has_armed_file();
+// Returns the file, as mapped; null before there is one, and if another process has cut it: then an access
+// would raise SIGBUS. Asks the kernel. `memtrace arm` may write the file at any time.
 format::ArmedFile* armed_file();
+// True if `memtrace arm` called. False if the file has other bytes than this process wrote.
+bool is_called(const format::ArmedFile& by);
 
 // Says in the file whether recording has begun, and where.
 void answer_call(bool records, const Path& trace);

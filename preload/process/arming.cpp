@@ -24,9 +24,22 @@ constinit Start start_hooks = nullptr;
 constinit GrowingFloor floor_of_live{};
 constinit std::uint32_t until_clock = 0;
 
-void note_level_in(format::ArmedFile& file, std::uint64_t level) {
-  __atomic_store_n(&file.live, level, __ATOMIC_RELAXED);
-  if (level > file.highest) __atomic_store_n(&file.highest, level, __ATOMIC_RELAXED);
+void note_level_in(format::ArmedFile& file, std::int64_t level) {
+  __atomic_store_n(&file.live, static_cast<std::uint64_t>(level > 0 ? level : 0), __ATOMIC_RELAXED);
+  const std::int64_t most = __atomic_load_n(&armed_watch.highest, __ATOMIC_RELAXED);
+  __atomic_store_n(&file.highest, static_cast<std::uint64_t>(most > 0 ? most : 0), __ATOMIC_RELAXED);
+}
+
+// Writes the levels, and returns true if the process is called.
+bool look_at_file(std::int64_t level, std::uint64_t* steps) {
+  if (!has_armed_file() || !may_look_at_file()) return false;
+  note_look_at_file();
+  format::ArmedFile* const file = armed_file();
+  if (file == nullptr) return false;
+  note_level_in(*file, level);
+  if (!is_called(*file)) return false;
+  *steps = file->steps;
+  return true;
 }
 
 // Threads may lose each other's looks, but a growth lasts longer than a minute.
@@ -41,7 +54,7 @@ bool grew(std::int64_t level) {
 // Sets the level above which the next event looks again: the highest one so far. Each event looks if growth is
 // a call, and while a forked child is large enough for a file but too young.
 void watch_above(std::int64_t level) {
-  const bool waits = armed_file() == nullptr && !armed_file_was_tried() && is_large_enough();
+  const bool waits = !has_armed_file() && !armed_file_was_tried() && is_large_enough();
   const std::int64_t before = __atomic_load_n(&armed_watch.look_above, __ATOMIC_RELAXED);
   const std::int64_t above = settings.arm_growth != 0 || waits ? INT64_MIN : level > before ? level : before;
   __atomic_store_n(&armed_watch.look_above, above, __ATOMIC_RELAXED);
@@ -79,15 +92,16 @@ bool take_levels() {
 } // namespace
 
 void look_at_arming() {
-  if (armed_file() == nullptr && due_to_begin()) make_armed_file();
-  format::ArmedFile* const file = armed_file();
+  if (!has_armed_file() && due_to_begin()) make_armed_file();
   const std::int64_t level = host_level();
-  if (file != nullptr) note_level_in(*file, static_cast<std::uint64_t>(level > 0 ? level : 0));
-  const bool called = file != nullptr && __atomic_load_n(&file->calls, __ATOMIC_ACQUIRE) != 0;
+  if (level > __atomic_load_n(&armed_watch.highest, __ATOMIC_RELAXED))
+    __atomic_store_n(&armed_watch.highest, level, __ATOMIC_RELAXED);
+  std::uint64_t steps = 0;
+  const bool called = look_at_file(level, &steps);
   const bool high = settings.arm_at != 0 && level >= static_cast<std::int64_t>(settings.arm_at);
   if (!called && !high && !grew(level)) return watch_above(level);
   if (!take_levels()) return;
-  if (called) __atomic_store_n(&steps_wanted, file->steps, __ATOMIC_RELAXED);
+  if (called) __atomic_store_n(&steps_wanted, steps, __ATOMIC_RELAXED);
   begin_recording();
   if (start_hooks != nullptr) start_hooks();
 }

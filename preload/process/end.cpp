@@ -80,7 +80,7 @@ void end_recording(format::EndHow how, int code) {
 void end_life(int code) {
   const Unjudged unjudged;
   const bool had_begun = has_begun(); // false after `memtrace arm --steps`, too: its file is still there
-  if ((!had_begun && armed_file() == nullptr) || !is_own_process()) return;
+  if ((!had_begun && !has_armed_file()) || !is_own_process()) return;
   remove_armed_file();
   if (!had_begun) return finish_copies();
   if (state() == State::recording) return end_recording(format::EndHow::exit, code);

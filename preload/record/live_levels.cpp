@@ -78,13 +78,10 @@ std::int64_t change_armed_host_level(std::int64_t change) {
   return __atomic_add_fetch(&levels[0], change, __ATOMIC_RELAXED);
 }
 
-// Shows the level in the file of an armed process. True if look_at_arming() is due.
+// True if look_at_arming() is due.
 bool is_look_due(std::int64_t level) {
   if (level > __atomic_load_n(&armed_watch.look_above, __ATOMIC_RELAXED)) return true;
-  format::ArmedFile* const file = __atomic_load_n(&armed_watch.file, __ATOMIC_ACQUIRE);
-  if (file == nullptr) return false;
-  __atomic_store_n(&file->live, static_cast<std::uint64_t>(level > 0 ? level : 0), __ATOMIC_RELAXED);
-  return __atomic_load_n(&file->calls, __ATOMIC_RELAXED) != 0;
+  return __atomic_load_n(&armed_watch.file, __ATOMIC_RELAXED) != nullptr && may_look_at_file();
 }
 
 [[gnu::cold, gnu::noinline]] void look_at_armed() {

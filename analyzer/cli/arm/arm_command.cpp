@@ -47,7 +47,9 @@ ArmedProcess process_of(std::uint32_t pid) {
         "started without MEMTRACE=armed",
         pid));
   auto process = armed_process(path);
-  if (!process) throw report::UsageError(report::printable(path) + ": cannot be read and written by this user");
+  if (!process)
+    throw report::UsageError(report::printable(path) +
+                             ": cannot be read and written by this user, or is damaged");
   return *std::move(process);
 }
 

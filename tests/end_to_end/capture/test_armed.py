@@ -3,6 +3,7 @@ it. Its trace then begins with what it held, by the sum that the program itself 
 import glob
 import os
 import subprocess
+import time
 import unittest
 
 import harness
@@ -141,6 +142,7 @@ class Armed(harness.Case):
         program = Obeys(self, **QUIET)
         program.do(f"a {64 * MIB}", "k", *["a 40000"] * 40, f"a {2 * MIB}")
         self.assertNotEqual(program.pid, program.run.pid)
+        self.assertNotIn(f"-{program.run.pid}-", program.maps(), "a call to the child would call its parent")
         files = {os.path.basename(path).split("-")[-2] for path in self.armed_file()}
         self.assertEqual(files, {str(program.pid), str(program.run.pid)})
         done = self.arm(str(program.pid))
@@ -188,15 +190,60 @@ class Armed(harness.Case):
                 self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
     def test_bytes_of_others_do_no_harm(self):
-        """Any user of the same account may write the file. The process reads two words of it."""
-        program = Obeys(self, **QUIET)
-        program.do(f"a {64 * MIB}", "a 9000")
+        """Any program of the same account may write the file. The process reads two words of it, if it knows it again."""
         chance = harness.chance(7)
-        with open(self.armed_file()[0], "r+b") as file:
-            file.write(bytes(chance.randrange(1, 256) for _ in range(4096)))
-        program.do("a 9000", "f")
-        self.assertEqual(program.end(), 0)
-        self.assertIsNotNone(self.report())
+        noise = bytes(chance.randrange(1, 256) for _ in range(4096))
+        for written, records in ((noise, False), (b"MTARMED1" + noise[8:], True)):
+            with self.subTest(records=records):
+                self.new_scratch()
+                program = Obeys(self, **QUIET)
+                program.do(f"a {64 * MIB}", "a 9000")
+                with open(self.armed_file()[0], "r+b") as file:
+                    file.write(written)
+                time.sleep(0.01)  # the process looks at its file once a millisecond at most
+                program.do("a 9000", "a 9000")
+                self.assertEqual(program.end(), 0)
+                self.assertEqual(self.report() is not None, records)
+
+    def test_a_file_that_another_program_cut(self):
+        """A mapping beyond the end of its file would give SIGBUS."""
+        for size in (0, 30):
+            with self.subTest(size=size):
+                self.new_scratch()
+                program = Obeys(self, **QUIET)
+                program.do(f"a {64 * MIB}", "a 9000")
+                os.truncate(self.armed_file()[0], size)
+                time.sleep(0.01)
+                program.do("a 9000", "a 9000", "t 2")
+                done = self.arm(str(program.pid))
+                self.assertEqual(done.returncode, 2)
+                self.assertRegex(done.stderr, r"^memtrace: .*\.armed: cannot be read and written by this user, or is damaged\n$")
+                program.do(f"a {MIB}")
+                self.assertEqual(program.end(), 0)
+                self.assertFalse(os.path.exists(self.out))
+
+    def test_what_replaces_the_file(self):
+        def link(path):
+            os.symlink(os.path.join(self.scratch, "other"), path)
+
+        for replace in (link, os.mkfifo, os.mkdir, lambda path: None):
+            self.new_scratch()
+            with open(os.path.join(self.scratch, "other"), "wb") as file:
+                file.write(bytes(4096))
+            program = Obeys(self, **QUIET)
+            program.do(f"a {64 * MIB}", "a 9000")
+            (path,) = self.armed_file()
+            os.unlink(path)
+            replace(path)
+            for words in ([str(program.pid)], ["--job", self.out]):
+                done = self.arm(*words, "--wait", "0")
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertEqual(len(done.stderr.splitlines()), 1)
+            program.do("a 9000", "t 2")
+            self.assertEqual(program.end(), 0)
+            self.assertEqual(self.trace_files(), [])
+            with open(os.path.join(self.scratch, "other"), "rb") as file:
+                self.assertEqual(file.read(), bytes(4096))
 
 
 STEPS = """

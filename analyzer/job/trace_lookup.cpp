@@ -123,7 +123,9 @@ std::vector<std::string> find_traces(const std::string& argument, std::optional<
     }
     return chosen(files, kDefault, attempt);
   }
-  if (!fs::exists(argument, error)) {
+  // Nothing of it may have reached a shared file system yet.
+  const bool only_local = !fs::exists(argument, error) && !local_directories(argument).empty();
+  if (!only_local && !fs::exists(argument, error)) {
     // Messages name a job by its directory alone: "reading the newest of 3 jobs, 20261126-101500-77".
     const std::string below = (fs::path(kDefault) / argument).string();
     if (fs::path(argument).is_relative() && fs::exists(below, error)) return find_traces(below, attempt);
@@ -131,7 +133,7 @@ std::vector<std::string> find_traces(const std::string& argument, std::optional<
                      ": no such file or directory, here or in memtrace-out; expected a trace or a "
                      "directory of them");
   }
-  if (!fs::is_directory(argument, error)) {
+  if (!only_local && !fs::is_directory(argument, error)) {
     if (attempt) throw UsageError(argument + ": a trace is of one attempt; name its directory with --attempt");
     const std::optional<std::string> cut = archive::open(argument);
     if (!cut) {

@@ -224,9 +224,9 @@ void remove_copied(const char* local) {
     os::cut(fd, bytes);
     os::close(fd);
   }
-  shorten_rings(local);
   for (const char* suffix : format::kOtherSuffixes)
     if (std::strcmp(suffix, ".rings") != 0) os::unlink(with_suffix(local, suffix));
+  shorten_rings(local);                        // it may need the room of the others
   os::unlink(with_suffix(local, ".memtrace")); // the last: without it, nothing is left to copy
 }
 

@@ -51,6 +51,7 @@ constinit bool job_is_copied = false;
 constinit bool may_take = true; // files of killed processes may be on this host
 constinit bool was_near = false;
 constinit std::uint64_t left_then = 0; // bytes to the limit at the last copy
+constinit long failure = 0; // of the first copy that failed, a negative errno; 0 once a thread has printed it
 constinit bool complained = false;
 
 constinit Path directory{}; // of the copies
@@ -104,7 +105,7 @@ const char* own_stem() {
 void complain_once(long error) {
   if (complained || error >= 0) return;
   complained = true;
-  say_of_copies(directory.text(), place.directory.text(), error);
+  __atomic_store_n(&failure, error, __ATOMIC_RELEASE);
 }
 
 long copy_trace(std::uint64_t* done, GoOn go_on, bool synced = false) {
@@ -253,8 +254,8 @@ bool copy_last(GoOn go_on) {
   long result = make_directory_once();
   if (result == 0) {
     set_stems(own_stem());
-    result = copy_job_file(go_on);
-    if (result == 0) result = finish(&own, go_on);
+    const long of_job = copy_job_file(go_on);
+    result = of_job == kStopped ? kStopped : finish(&own, go_on);
   }
   if (result == 0) {
     find_left_behind();
@@ -264,7 +265,17 @@ bool copy_last(GoOn go_on) {
   return result == 0 && !is_taking();
 }
 
+bool copies_have_failed() {
+  return __atomic_load_n(&failure, __ATOMIC_RELAXED) != 0;
+}
+
+void say_of_failed_copies() {
+  const long error = __atomic_exchange_n(&failure, 0, __ATOMIC_ACQUIRE);
+  if (error != 0) say_of_copies(directory.text(), place.directory.text(), error);
+}
+
 void forget_copies() {
+  failure = 0;
   copied_at = left_then = 0;
   own = taken = {};
   left_count = left_at = 0;

@@ -19,6 +19,11 @@ bool copy_is_urgent();
 // of them stay: a later call continues.
 bool copy_last(GoOn go_on);
 
+// True if a copy failed, and no thread has said so. The background thread cannot print.
+bool copies_have_failed();
+// Prints that, once. On a thread of the program.
+void say_of_failed_copies();
+
 void forget_copies(); // in a forked child
 
 } // namespace memtrace::record

@@ -128,6 +128,7 @@ int run(void*) {
     sync_if_due();
     if (copy_is_urgent()) drain_rings(false);
     const bool may_sleep = copy_if_due(&goes_on);
+    if (copies_have_failed()) set_drain_due(os::monotonic_ns()); // an event of the program then prints it
     sleep_until_wanted(heard, !may_sleep ? 0 : pause < kPeriodNs ? pause : kPeriodNs);
   }
   take_last_ledger_if_asked();
@@ -166,6 +167,7 @@ void start_drain() {
   if (under_valgrind) return; // it refuses the clone and ends the process
   const bool copies = __atomic_load_n(&only_copies, __ATOMIC_ACQUIRE);
   if (!copies && state() != State::recording) return set_drain_due(0);
+  say_of_failed_copies();
   if (!drain_lock.try_lock()) return; // another thread starts or stops it
   wanted = true;
   set_drain_due(0);
@@ -210,9 +212,10 @@ void copy_at_end(bool wait) {
   drain_lock.unlock();
   while (wait && drain_is_running()) {
     const std::uint64_t now = os::monotonic_ns(), moved = last_progress() > began ? last_progress() : began;
-    if (now > began + kCopiesNs || now > moved + kCopyNs) return;
+    if (now > began + kCopiesNs || now > moved + kCopyNs) break;
     os::sleep_ns(kCopyLookNs);
   }
+  if (wait) say_of_failed_copies();
 }
 
 bool retire_drain() {

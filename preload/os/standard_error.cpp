@@ -22,16 +22,16 @@ void remember_stderr() {
   has_stderr = call(SYS_fstat, 2, word(&stderr_at_start)) == 0;
 }
 
-void say(const char* text, std::size_t bytes) {
+bool say(const char* text, std::size_t bytes) {
   if (!looked) remember_stderr();
   struct stat now {};
   if (!has_stderr || call(SYS_fstat, 2, word(&now)) != 0 || now.st_dev != stderr_at_start.st_dev ||
       now.st_ino != stderr_at_start.st_ino)
-    return;
+    return false;
   pollfd ready{2, POLLOUT, 0};
-  if (call(SYS_poll, word(&ready), 1, 0) != 1 || (ready.revents & POLLOUT) == 0) return;
+  if (call(SYS_poll, word(&ready), 1, 0) != 1 || (ready.revents & POLLOUT) == 0) return false;
   const NoWriteSignal quiet;
-  call(SYS_write, 2, word(text), static_cast<long>(bytes));
+  return call(SYS_write, 2, word(text), static_cast<long>(bytes)) > 0;
 }
 
 } // namespace memtrace::record::os

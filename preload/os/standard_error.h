@@ -10,7 +10,8 @@ namespace memtrace::record::os {
 // number to a data file.
 void remember_stderr();
 // Prints a line if descriptor 2 is still that file and takes the line at once. The program does not notice it:
-// no SIGPIPE, no SIGTTOU, no waiting.
-void say(const char* text, std::size_t bytes);
+// no SIGPIPE, no SIGTTOU, no waiting. False: nothing was printed, as on a thread without the program's
+// descriptors.
+bool say(const char* text, std::size_t bytes);
 
 } // namespace memtrace::record::os

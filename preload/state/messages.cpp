@@ -20,15 +20,15 @@ REGISTER_LOCK(line_lock, nullptr);
 
 } // namespace
 
-void say(std::initializer_list<const char*> parts) {
-  if (settings.quiet) return;
+bool say(std::initializer_list<const char*> parts) {
+  if (settings.quiet) return false;
   const Locked locked(line_lock);
-  if (!locked) return;
+  if (!locked) return false;
   line.clear();
   line.add("memtrace: ");
   for (const char* part : parts) line.shown(part);
   line.add("\n");
-  os::say(line.text(), line.size());
+  return os::say(line.text(), line.size());
 }
 
 namespace {
@@ -46,15 +46,20 @@ static bool may_announce() {
   return __atomic_exchange_n(&announcer, 0, __ATOMIC_RELAXED) == os::process_id();
 }
 
+// A thread that cannot print leaves the line to another one.
+static void announce_once(std::initializer_list<const char*> parts) {
+  if (may_announce() && !say(parts)) becomes_speaker();
+}
+
 void say_of_copies(const char* to, const char* from, long error) {
-  if (may_announce())
-    say({"cannot write in ", to, " (", reason_of(error), "): the traces stay in ", from,
-         "; memtrace tries again at the next copy"});
+  announce_once({"cannot write in ", to, " (", reason_of(error), "): the traces stay in ", from,
+                 "; memtrace tries again at the next copy"});
 }
 
 void say_of_losses(const char* path, long error) {
-  if (error == 0 || !may_announce()) return;
-  say({"cannot write ", path, " (", reason_of(error), "): events are lost until it can be written again"});
+  if (error != 0)
+    announce_once(
+        {"cannot write ", path, " (", reason_of(error), "): events are lost until it can be written again"});
 }
 
 const char* reason_of(long error) {

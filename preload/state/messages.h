@@ -8,8 +8,8 @@ namespace memtrace::record {
 
 // Prints `memtrace: `, the parts and a newline in one write, so that lines do not mix. Prints nothing if
 // MEMTRACE_QUIET is set. Parts may be paths and settings, so bytes that would control a terminal or begin
-// another line are escaped.
-void say(std::initializer_list<const char*> parts);
+// another line are escaped. False: nothing was printed. The background thread cannot print.
+bool say(std::initializer_list<const char*> parts);
 
 // Prints once that the trace at `path` cannot be written. Only the announcer prints it: the process that
 // printed where the job is recorded.

@@ -3,6 +3,7 @@ import ctypes
 import glob
 import json
 import os
+import select
 import shutil
 import signal
 import struct
@@ -118,6 +119,73 @@ class End(Case):
         shared_files.unpack(self.host)
         self.assertTrue(glob.glob(os.path.join(self.host, "*.window-*")))
         self.assertTrue(glob.glob(os.path.join(self.host, "*.coarse")))
+
+
+class Refused(Case):
+    """The program does not notice that a copy fails. One line says so, and the local files are read."""
+
+    def assert_said(self, text, reason):
+        lines = text.decode().splitlines()
+        self.assertRegex(lines[0], "^memtrace: recording to ")
+        self.assertEqual(len(lines), 2, lines)
+        self.assertTrue(lines[1].startswith(f"memtrace: cannot write in {self.host} ({reason}): the traces stay in "
+                                            f"{self.temporary}/memtrace-"), lines[1])
+        self.assertTrue(lines[1].endswith("; memtrace tries again at the next copy"), lines[1])
+
+    def make(self, what):
+        if what == "file for the job":
+            with open(self.out, "wb"):
+                return "not a directory"
+        os.mkdir(self.out)
+        if what == "file for the host":
+            with open(self.host, "wb"):
+                return "not a directory"
+        if what == "dangling link":
+            os.symlink(os.path.join(self.scratch, "nowhere"), self.host)
+            return "no such directory"
+        os.makedirs(os.path.join(self.host, "job"))
+        return ""  # the trace is copied nevertheless
+
+    def test_what_is_in_the_way(self):
+        for what in ("file for the job", "file for the host", "dangling link", "directory for the file of the job"):
+            with self.subTest(what):
+                self.setUp()
+                reason = self.make(what)
+                done = self.run_in("traced", self.victim("--count", "20000", "--pattern", "free"),
+                                   self.environment(**self.settings(MEMTRACE_QUIET="")))
+                self.assertEqual((done.returncode, done.stdout), (0, b""))
+                local = self.local_files(".memtrace")
+                if not reason:
+                    self.assertEqual((len(self.copies()), local), (1, []))
+                    continue
+                self.assert_said(done.stderr, reason)
+                self.assertEqual(self.births(local[0]), 20000)
+                if what != "file for the job":
+                    self.assert_nothing_lost(self.only_process(self.report_here()))
+
+    def test_a_directory_that_vanishes(self):
+        run = subprocess.Popen(self.victim("--pause", "100", "--pattern", "free"), stderr=subprocess.PIPE,
+                               env=self.environment(**self.settings(MEMTRACE_SHARED="1", MEMTRACE_QUIET="")))
+        self.addCleanup(run.stderr.close)
+        self.addCleanup(run.wait)
+        self.addCleanup(run.kill)
+        first = run.stderr.readline()
+        until = time.monotonic() + 60
+        while not self.copies():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
+        shutil.rmtree(self.out)
+        self.assertTrue(select.select([run.stderr], [], [], 60)[0], "no line about the copy")
+        self.assert_said(first + run.stderr.readline(), "no such directory")
+        run.kill()
+        run.wait()
+        self.assert_nothing_lost(self.only_process(self.report_here()))
+
+    def report_here(self):
+        done = subprocess.run([harness.COMMAND, "report", "--format", "json", self.out], capture_output=True, check=False,
+                              env=harness.bare_environment(TMPDIR=self.temporary))
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        return json.loads(done.stdout)
 
 
 class Killed(Case):

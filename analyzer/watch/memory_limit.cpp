@@ -46,10 +46,13 @@ std::string limit_key(const LimitUse& use) {
   return fmt::format("{} {} {}", kind_label(use.kind), use.pid, use.name);
 }
 
+// `90` would mean 90 bytes, and never warn.
+constexpr std::uint64_t kLeastLeft = 1 << 20;
+
 std::optional<Threshold> threshold_of(const std::string& text) {
   if (!text.ends_with('%')) {
     std::uint64_t bytes = 0;
-    if (!format::parse_size(text.c_str(), &bytes) || bytes == 0) return std::nullopt;
+    if (!format::parse_size(text.c_str(), &bytes) || bytes < kLeastLeft) return std::nullopt;
     return Threshold::of_bytes_left(bytes);
   }
   double percent = 0;

@@ -48,7 +48,7 @@ int print_once(const TopTarget& target, double interval) {
   live::LiveJob job(target.files, false);
   job.refresh(0, interval);
   const auto& processes = job.processes();
-  if (processes.size() == 1 && !processes.front().error.empty())
+  if (!processes.empty() && !processes.front().error.empty()) // none can be read
     throw report::UsageError(processes.front().error);
   TopView view;
   view.utf8 = use_locale();

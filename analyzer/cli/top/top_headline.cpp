@@ -89,7 +89,7 @@ std::string steps_until(const ProcessNow& process, double seconds) {
 
 Span headline(const std::vector<ProcessNow>& processes) {
   if (processes.empty()) return {"No process to show.", Style::bold};
-  if (processes.size() == 1 && !processes.front().error.empty()) return {processes.front().error, Style::alarm};
+  if (!processes.front().error.empty()) return {processes.front().error, Style::alarm};
   const bool any = std::any_of(processes.begin(), processes.end(), [](const auto& one) { return one.running; });
   const auto bad =
       std::find_if(processes.begin(), processes.end(), [](const auto& one) { return one.ended_badly; });

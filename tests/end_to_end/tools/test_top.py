@@ -157,6 +157,15 @@ class Once(TopCase):
             self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), words)
             self.assertIn(said, done.stderr)
 
+    def test_traces_that_cannot_be_read(self):
+        os.mkdir(self.out)
+        for pid in (11, 12):
+            with open(os.path.join(self.out, f"host-{pid}-18ec301a454cf546.memtrace"), "wb") as file:
+                file.write(b"no trace" * 1000)
+            done = self.once(self.out, "--once")
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
+            self.assertIn("expected a memtrace trace", done.stderr)
+
     def test_rows_of_a_job(self):
         first, second = self.start(), self.start(growth=64, name="other")
         screen = self.once(self.out, "--once").stdout

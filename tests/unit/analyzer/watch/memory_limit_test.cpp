@@ -11,14 +11,14 @@ namespace {
 TEST(Threshold, IsAShareOrWhatIsLeft) {
   EXPECT_EQ(threshold_of("90%")->level(1000), 900u);
   EXPECT_EQ(threshold_of("92.5%")->level(1000), 925u);
-  EXPECT_EQ(threshold_of("100")->level(1000), 900u);
+  EXPECT_EQ(threshold_of("1048576")->level(4 << 20), 3u << 20);
   EXPECT_EQ(threshold_of("4G")->level(std::uint64_t{16} << 30), std::uint64_t{12} << 30);
   EXPECT_EQ(threshold_of("4G")->level(std::uint64_t{1} << 30), 0u) << "a limit below it is always near";
 }
 
 TEST(Threshold, RefusesOtherTexts) {
   for (const char* const text : {"", "%", "0", "0%", "100%", "101%", "-1%", "nan%", "inf%", "9e1%", "90 %",
-                                 "90%%", "4GB", "1.5G", "G", " 90%", "0x10"})
+                                 "90%%", "90", "1023K", "4GB", "1.5G", "G", " 90%", "0x10"})
     EXPECT_FALSE(threshold_of(text)) << text;
 }
 

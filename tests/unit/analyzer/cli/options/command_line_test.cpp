@@ -199,6 +199,8 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
                                              {"explain", "--project", "-1"},
                                              {"explain", "--project", "80,00"},
                                              {"top", "--interval", "0"},
+                                             {"top", "--interval", "nan"},
+                                             {"top", "--interval", "3601"},
                                              {"top", "--once", "a", "b"},
                                              {"postmortem", "a", "b"},
                                              {"postmortem", "--rank", "x"},

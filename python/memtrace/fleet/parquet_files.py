@@ -2,6 +2,7 @@
 """Writes TABLE/job=JOB/rank=RANK/part.parquet, of all tables or of none."""
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -10,11 +11,32 @@ from typing import Any, IO, Optional
 from urllib.parse import quote
 
 NO_RANK = "__HIVE_DEFAULT_PARTITION__"  # as Hive writes a partition without a value
+_MOST_NAME = 255  # bytes of the name of a file
 
 
 def _refuse(reason: str) -> int:
     print("memtrace: export: " + reason, file=sys.stderr)
     return 2
+
+
+def _folder_of_job(job: str) -> str:
+    """Returns the partition of a job. Only ASCII is escaped, because each letter of other scripts would take nine
+    bytes. If the name is too long, its end is replaced by a hash."""
+    def escaped(text: str) -> str:
+        return "job=" + "".join(quote(letter, safe="") if letter.isascii() else letter for letter in text)
+
+    def fits(text: str) -> bool:
+        return len(escaped(text).encode()) <= _MOST_NAME
+
+    if job in ("", NO_RANK):
+        return "job=" + NO_RANK
+    if fits(job):
+        return escaped(job)
+    mark = "-" + hashlib.sha256(job.encode()).hexdigest()[:12]
+    kept = job[:_MOST_NAME]
+    while not fits(kept + mark):
+        kept = kept[:-1]
+    return escaped(kept + mark)
 
 
 class _Incomplete(Exception):
@@ -50,7 +72,7 @@ class _Files:
     def close_partition(self, job: str, rank: Optional[int]) -> None:
         """Writes the rows of the rank. A table without rows gets a file, too: it replaces that of an earlier export.
         The rows of a job come with any of its ranks."""
-        of_job = "job=" + (quote(job, safe="") or NO_RANK)
+        of_job = _folder_of_job(job)
         for name, by_rank in self.by_rank.items():
             if by_rank:
                 self._write(name, os.path.join(of_job, f"rank={NO_RANK if rank is None else rank}"))

@@ -137,6 +137,22 @@ class Planted(fleets.FleetCase):
         self.assertEqual({row["job"] for row in self.ask("sites", "--job", "second/run")}, {"second/run"})
         self.assertIn("before job first run, after job second/run\n", self.fleet("regressions", self.files))
 
+    def test_names_of_jobs(self):
+        """A job has any name. What is too long for a file gets a hash, so that two jobs stay two."""
+        names = ["ж" * 60, "a/../..", "..", "q'\"; DROP TABLE jobs --", "%2F", "two\nlines\x1b[31m", "\u202e", " ", "*?[a-z]=1"]
+        long = ["*" * 128 + "1", "*" * 128 + "2", "n" * 10000, "ж" * 4000]
+        rows = fleets.Rows(self.header())
+        for name in names + long:
+            fleets.Rank(0, False).write(rows, name, 1000.0, 0)
+        self.write(rows)
+        jobs = {row["job"] for row in self.ask("headroom")}
+        self.assertLessEqual(set(names), jobs)
+        self.assertEqual(len(jobs), len(names + long))
+        for name in names[:5]:
+            self.assertEqual({row["job"] for row in self.ask("headroom", "--job", name)}, {name})
+        text = self.fleet("headroom", self.files)
+        self.assertNotIn("\x1b", text)
+
     @harness.only_in_long
     def test_two_directories_are_one_fleet(self):
         header = self.header()

@@ -137,9 +137,12 @@ class FleetCase(exports.ExportCase):
         written = [Rank(number, faults) for number in range(ranks)]
         for rank in written:
             rank.write(rows, job, started, more)
+        self.write(rows)
+        return written
+
+    def write(self, rows):
         subprocess.run([harness.torch_python(), "-c", WRITE, self.files], input=rows.text(), text=True, check=True,
                        stdout=subprocess.DEVNULL, env=self.with_packages, timeout=120)
-        return written
 
     def fleet(self, *words, status=0):
         """Returns what `memtrace fleet` writes, or its error."""

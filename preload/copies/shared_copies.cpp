@@ -36,7 +36,7 @@ constexpr unsigned kPassPieces = 16;
 constexpr std::uint64_t kPassNs = kSecond / 10; // after it, no further piece
 
 // How far the files of a process are copied.
-struct Progress {
+struct CopyProgress {
   std::uint64_t trace = 0; // bytes
   bool has_trace = false;  // and the server has all of it
   RestProgress rest;
@@ -44,7 +44,7 @@ struct Progress {
 
 constinit std::uint64_t interval = 0; // ns; 0: not known yet
 constinit std::uint64_t copied_at = 0;
-constinit Progress own{};
+constinit CopyProgress own{};
 constinit bool own_waits = false; // the pass before did not come to the end of this process's trace
 constinit bool has_directory = false;
 constinit bool job_is_copied = false;
@@ -60,7 +60,7 @@ constinit Path shared{};
 constinit Line<200> left_behind[kMostLeft]{};
 constinit unsigned left_count = 0;
 constinit unsigned left_at = 0; // those before it are taken over
-constinit Progress taken{};     // of the process at `left_at`
+constinit CopyProgress taken{}; // of the process at `left_at`
 constinit bool all_were_taken = true;
 constinit bool some_are_young = false;
 
@@ -171,7 +171,7 @@ void find_left_behind() {
 }
 
 // Copies the rest of a trace and removes the local files, as far as both succeed.
-long finish(Progress* progress, GoOn go_on) {
+long finish(CopyProgress* progress, GoOn go_on) {
   if (was_copied(local.text())) {
     remove_copied(local.text());
     return 0;

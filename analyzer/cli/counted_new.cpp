@@ -22,6 +22,16 @@ void* operator new(std::size_t bytes) {
   return block;
 }
 
+// std::stable_sort calls it. Without it, the address sanitizer's own would take the block, and `delete` below
+// give it back.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(bytes);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
 void operator delete(void* block) noexcept {
   if (block == nullptr) return;
   memtrace::files::Budget::of_command().gave(::malloc_usable_size(block));

@@ -23,7 +23,9 @@ struct Done {
   std::exception_ptr failed;
 };
 
-void work(const std::function<void(std::size_t)>& make, std::size_t number, Done& done) {
+// `own`: of a thread that is not the command's; null: of the command's.
+void work(const std::function<void(std::size_t)>& make, std::size_t number, Done& done,
+          Budget::ThreadCount* own) {
   Budget::count_in(&done.part);
   const KeptWarnings keeping(done.warnings);
   try {
@@ -32,6 +34,7 @@ void work(const std::function<void(std::size_t)>& make, std::size_t number, Done
     done.failed = std::current_exception();
   }
   Budget::count_in(static_cast<Budget::TraceBudget*>(nullptr));
+  if (own != nullptr) Budget::count_in(*own);
 }
 
 void finish(Done& done, const std::function<void(std::size_t)>& take, std::size_t number) {
@@ -86,6 +89,9 @@ class Workers {
   };
 
   void run() {
+    // What a thread takes and frees beside its traces, also when it ends. Two threads would write one count.
+    static constinit thread_local Budget::ThreadCount own{0, 0, Budget::kBytes, 0, Budget::kLooks};
+    Budget::count_in(own);
     for (;;) {
       std::size_t number = 0;
       {
@@ -98,7 +104,7 @@ class Workers {
       slot.done.part.count = left_;
       {
         const BusyThread busy;
-        work(make_, number, slot.done);
+        work(make_, number, slot.done, &own);
       }
       {
         const std::lock_guard lock(mutex_);
@@ -136,7 +142,7 @@ void run_in_order(std::size_t count, const std::function<void(std::size_t)>& mak
   for (std::size_t i = 0; i < count; ++i) {
     Done done;
     done.part.count = left;
-    work(make, i, done);
+    work(make, i, done, nullptr);
     finish(done, take, i);
   }
 }

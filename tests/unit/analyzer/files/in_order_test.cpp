@@ -111,6 +111,20 @@ TEST_P(InOrder, GivesEachPieceOfWorkTheWholeRestOfTheBudget) {
   EXPECT_EQ(Budget::of_command().looked() - looked, 7u * 10'000'000);
 }
 
+// Stands for what a thread frees when it ends, as the state of std::thread.
+struct LooksAtItsEnd {
+  ~LooksAtItsEnd() { Budget::of_command().looks(5); }
+  int touched = 0;
+};
+thread_local LooksAtItsEnd looks_at_its_end;
+
+TEST_P(InOrder, CountsNothingOfAThreadThatReadsNoTrace) {
+  const std::uint64_t looked = Budget::of_command().looked();
+  in_order<int>(
+      8, [](std::size_t) { return ++looks_at_its_end.touched; }, [](std::size_t, int) {});
+  EXPECT_EQ(Budget::of_command().looked(), looked) << "two threads would write one count";
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, InOrder, ::testing::Values(1, 2, 5));
 
 } // namespace

@@ -18,6 +18,12 @@ struct GrowingRow { // a row that may still change
   std::size_t open = 0; // occurrences
 };
 
+// Returns the figures of a memory in a row, new ones if it has none.
+inline MemoryRow& memory_row(Row& row, MemoryId memory) {
+  if (row.memory.size() <= memory) row.memory.resize(std::size_t{memory} + 1);
+  return row.memory[memory];
+}
+
 // The rows of a run, one for each path and step. Those of earlier steps are packed, because a row takes 400
 // bytes until then.
 class GrowingRows {

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "analyzer/attribute/growing_rows.h"
-#include "analyzer/attribute/open_phase.h"
-#include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/attribute/unfinished_phases.h"
 
 namespace memtrace::replay {
 namespace {
@@ -26,27 +25,13 @@ class Attribution : public Observer {
   Account& result() { return account_; }
 
   void began(const Occurrence& occurrence) override {
-    OpenPhase open{&row(occurrence.path, occurrence.step), occurrence.again, now_, {}};
-    ++open.row->open;
-    open.memory.reserve(seen_);
-    for (std::size_t i = 0; i < seen_; ++i) {
-      const Level& level = ledger().level(static_cast<MemoryId>(i));
-      open.memory.push_back({level.live, level.tensor, reserved_[i], shown(i)});
-    }
-    open_.emplace_hint(open_.end(), occurrence.id, std::move(open));
-    each_highest([this](auto& highest) {
-      highest.begin();
-      if (highest.size() > 2 * open_.size() + kSpare) highest.keep(begins());
-    });
+    open_.begin(occurrence, row(occurrence.path, occurrence.step), now_, levels_now());
     account_.last_step = std::max(account_.last_step, occurrence.step);
     follow_forward(known_phase(phases().paths().text(phases().paths().last(occurrence.path))));
   }
 
   void ended(const Occurrence& occurrence, bool skipped) override {
-    const auto at = open_.find(occurrence.id);
-    if (at == open_.end()) return;
-    close(at->second, skipped);
-    open_.erase(at);
+    if (!open_.end(occurrence, skipped, now_, levels_now())) return;
     updated_ = !skipped && phases().paths().text(phases().paths().last(occurrence.path)) == "step"
                    ? occurrence.step
                    : updated_;
@@ -90,8 +75,8 @@ class Attribution : public Observer {
 
   void cut(const trace::Event& event) override {
     if (keyframes_ != nullptr) keyframes_->cut(event, ledger(), phases());
-    for (const auto& [id, open] : open_) open.row->row.partial = true;
-    close_all();
+    open_.mark_partial();
+    open_.end_all(now_, levels_now());
     account_.detail.push_back({from_, before(phases().step())});
     const std::int64_t after_present = event.as<format::WindowEvent>().step_plus_1;
     from_ = static_cast<Step>(after_present);
@@ -102,7 +87,7 @@ class Attribution : public Observer {
 
   void finished() override {
     if (keyframes_ != nullptr) keyframes_->finished(ledger(), phases());
-    close_all();
+    open_.end_all(now_, levels_now());
     for (const auto& [memory, gpu] : devices_)
       if (gpu.most().peak) account_.device_usage[memory] = gpu.most();
     account_.last_step = std::max(account_.last_step, phases().step());
@@ -186,13 +171,6 @@ class Attribution : public Observer {
       devices_[static_cast<MemoryId>(event.flags >> format::kMemoryShift)].follow(event);
   }
 
-  void close_all() {
-    for (auto& [id, open] : open_)
-      close(open, false); // the oldest first: the entry of a row is that of its first occurrence
-    open_.clear();
-    each_highest([](auto& highest) { highest = {}; });
-  }
-
   static Step before(Step step) { return static_cast<Step>(static_cast<std::int64_t>(step) - 1); }
 
   // Takes a level of a window's snapshot. The level is not new, so it does not raise a peak.
@@ -210,82 +188,19 @@ class Attribution : public Observer {
     if (memory < seen_) return;
     seen_ = std::size_t{memory} + 1;
     reserved_.resize(seen_);
-    for (std::size_t i = highest_.size(); i < seen_; ++i) {
-      highest_.emplace_back();
-      HighestLevels& fresh = highest_.back();
-      for (HighestLevel* measure : {&fresh.live, &fresh.tensor, &fresh.reserved, &fresh.used, &fresh.asked})
-        measure->begin();
-    }
-  }
-
-  template <typename Take>
-  void each_highest(Take take) {
-    for (HighestLevels& of : highest_)
-      take(of.live), take(of.tensor), take(of.reserved), take(of.used), take(of.asked);
-    take(resident_);
-  }
-
-  // Returns the events after which the open phases began, ascending.
-  std::vector<trace::Ordinal> begins() const {
-    std::vector<trace::Ordinal> out;
-    out.reserve(open_.size());
-    for (const auto& [id, open] : open_) out.push_back(open.began);
-    return out;
+    open_.see(memory);
   }
 
   GrowingRow& row(PathId path, Step step) { return rows_.row(path, step, phases().step()); }
 
-  static MemoryRow& memory_row(Row& row, MemoryId memory) {
-    if (row.memory.size() <= memory) row.memory.resize(std::size_t{memory} + 1);
-    return row.memory[memory];
-  }
-
-  void close(OpenPhase& open, bool skipped) {
-    Row& row = open.row->row;
-    --open.row->open;
-    const bool first = row.count == 0;
-    if (first) row.again = open.again, row.entered = open.began;
-    row.left = now_;
-    if (first || !open.again) ++row.count;
-    row.partial = row.partial || open.again;
+  // The levels of all memories after the last event. The next call replaces them.
+  UnfinishedPhases::Levels levels_now() {
+    levels_.clear();
     for (std::size_t i = 0; i < seen_; ++i) {
-      const auto id = static_cast<MemoryId>(i);
-      MemoryRow& figures = memory_row(row, id);
-      // A memory that was first used inside the phase began at 0, before the first event.
-      const bool known = i < open.memory.size();
-      const EntryLevels entry = known ? open.memory[i] : EntryLevels{};
-      const trace::Ordinal began = known ? open.began : 0;
-      const HighestLevels& highest = highest_[i];
-      const Level& level = ledger().level(id);
-      merge(figures.live, span(highest.live, entry.live, began), level.live, first);
-      merge(figures.tensor, span(highest.tensor, entry.tensor, began), level.tensor, first);
-      merge(figures.reserved, span(highest.reserved, entry.reserved, began), reserved_[i], first);
-      merge_used(figures.used, used_span(highest, entry, began), shown(i), first);
+      const Level& level = ledger().level(static_cast<MemoryId>(i));
+      levels_.push_back({level.live, level.tensor, reserved_[i], shown(i)});
     }
-    row.skipped = row.skipped || skipped;
-    if (!open.resident) return;
-    const Resident peak = resident_.since(open.began)->value;
-    if (!row.rss) {
-      row.rss = ResidentSpan{*open.resident, sampled_, peak};
-      return;
-    }
-    row.rss->exit = sampled_;
-    if (peak.sum() > row.rss->peak.sum()) row.rss->peak = peak;
-  }
-
-  static PhaseLevels span(const HighestLevel& highest, std::int64_t entry, trace::Ordinal began) {
-    const High<std::int64_t>* const high = highest.since(began);
-    if (high != nullptr && high->value > entry) return {entry, high->value, high->at};
-    return {entry, entry, began};
-  }
-
-  // The peak is known if the GPU was asked while most was live.
-  static PhaseLevels used_span(const HighestLevels& highest, const EntryLevels& entry, trace::Ordinal began) {
-    const std::int64_t asked_before = entry.used == kNotShown ? kNotShown : entry.live;
-    const std::int64_t asked_live = span(highest.asked, asked_before, began).peak;
-    PhaseLevels out = span(highest.used, entry.used, began);
-    if (asked_live < span(highest.live, entry.live, began).peak) out.peak = kNotShown;
-    return out;
+    return levels_;
   }
 
   std::int64_t shown(std::size_t memory) const {
@@ -306,10 +221,10 @@ class Attribution : public Observer {
                             : MemoryId{0};
     see(memory);
     const Level& level = ledger().level(memory);
-    highest_[memory].live.raise(level.live, event.ordinal);
-    highest_[memory].tensor.raise(level.tensor, event.ordinal);
-    if (memory != 0 && devices_[memory].reached(level.live))
-      highest_[memory].asked.raise(level.live, event.ordinal);
+    HighestLevels& highest = open_.highest(memory);
+    highest.live.raise(level.live, event.ordinal);
+    highest.tensor.raise(level.tensor, event.ordinal);
+    if (memory != 0 && devices_[memory].reached(level.live)) highest.asked.raise(level.live, event.ordinal);
     if (peaks_.size() < seen_) peaks_.resize(seen_);
     if (peaks_[memory] == nullptr) peaks_[memory] = &account_.peaks[memory];
     MemoryPeaks& peaks = *peaks_[memory];
@@ -325,7 +240,7 @@ class Attribution : public Observer {
     const auto bytes = static_cast<std::int64_t>(said.reserved);
     reserved_[memory] = bytes;
     if (memory == 0) pinned_idle_ = said.reserved > said.allocated ? said.reserved - said.allocated : 0;
-    highest_[memory].reserved.raise(bytes, event.ordinal);
+    open_.highest(memory).reserved.raise(bytes, event.ordinal);
     auto& peak = account_.peaks[memory].reserved;
     if (!peak) peak.emplace();
     raise(*peak, bytes, event, place);
@@ -339,19 +254,16 @@ class Attribution : public Observer {
     const Level& level = ledger().level(memory);
     if (!devices_[memory].look(event, level, place)) return;
     see(memory);
-    highest_[memory].used.raise(shown(memory), event.ordinal);
-    highest_[memory].asked.raise(level.live, event.ordinal);
+    HighestLevels& highest = open_.highest(memory);
+    highest.used.raise(shown(memory), event.ordinal);
+    highest.asked.raise(level.live, event.ordinal);
     account_.peaks[memory];
   }
 
   void sample(const trace::Event& event, const PhasePosition& place) {
     const auto sample = event.as<format::SampleProcessEvent>();
     const Resident now{sample.anon, sample.file, sample.shmem};
-    // The open phases without a sample are those that began last.
-    for (auto open = open_.rbegin(); open != open_.rend() && !open->second.resident; ++open)
-      open->second.resident = now;
-    resident_.raise(now, event.ordinal);
-    sampled_ = now;
+    open_.sample(now, event.ordinal);
     if (!account_.rss) account_.rss.emplace();
     // Programs may reset VmHWM, so the highest value that was ever read counts.
     raise(*account_.rss, static_cast<std::int64_t>(std::max(sample.high_water, now.sum())), event, place);
@@ -361,11 +273,8 @@ class Attribution : public Observer {
   const std::optional<trace::HeldBefore> before_;
   Account account_;
   GrowingRows rows_;
-  static constexpr std::size_t kSpare = 1024; // values of one level up to which no clean-up is needed
-  std::map<OccurrenceId, OpenPhase> open_;    // in the order in which they began
-  std::vector<HighestLevels> highest_;        // by MemoryId
-  HighestSince<Resident, kResidentSum> resident_;
-  Resident sampled_; // of the last sample
+  UnfinishedPhases open_;
+  std::vector<MemoryLevels> levels_; // see levels_now()
   std::vector<SmallFlow> pending_;
   std::vector<std::int64_t> reserved_;
   std::uint64_t pinned_idle_ = 0;

@@ -5,6 +5,28 @@
 
 namespace memtrace::trace {
 
+// The checksum guards against accidents only. If a forged sequence overflowed, the runs after it would be
+// skipped.
+std::optional<Run> run_of(const File& file, const Segment& segment) {
+  const format::SegmentHeader& header = segment.header;
+  const auto source = static_cast<format::Source>(header.source);
+  if (source > format::Source::snapshot) return std::nullopt; // of a later version
+  const std::uint64_t first = std::min(header.first_sequence, ~std::uint64_t{0} - header.records);
+  return Run{source, first, header.records, header.first_stamp, header.types, &file, &segment, nullptr, false};
+}
+
+Run run_of(const Leftover& leftover) {
+  return {format::Source::ring,
+          leftover.first_sequence,
+          leftover.records.size(),
+          leftover.records.front().stamp,
+          ~std::uint64_t{0},
+          nullptr,
+          nullptr,
+          &leftover,
+          false};
+}
+
 bool earlier(const Run& a, const Run& b) {
   if (a.source != b.source) return a.source < b.source;
   if (a.first_sequence != b.first_sequence) return a.first_sequence < b.first_sequence;

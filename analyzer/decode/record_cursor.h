@@ -27,6 +27,12 @@ struct Run {
   bool fresh = false; // first after a gap between files: records missing before it are not lost
 };
 
+// Returns the run of a segment. Returns nullopt if it is of a source that this memtrace does not know. Both
+// arguments must exist as long as the run.
+std::optional<Run> run_of(const File& file, const Segment& segment);
+// Returns the run of the records that were left in a ring; there must be some.
+Run run_of(const Leftover& leftover);
+
 // The order in which the runs of one thread are read. If two begin at one record, the longer one comes first.
 bool earlier(const Run& a, const Run& b);
 

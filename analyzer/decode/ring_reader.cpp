@@ -98,20 +98,36 @@ bool read_slot(const File& file, std::uint64_t offset, std::uint64_t& budget, Le
   return false;
 }
 
+// Reads the header. Returns false if the file is not one of `trace_id` that this memtrace knows. `newer`: see
+// RingFile.
+bool read_header(const File& file, std::uint64_t trace_id, format::RingFileHeader& header,
+                 std::uint16_t& newer) {
+  if (file.read(0, &header, sizeof header) != sizeof header) return false;
+  if (std::memcmp(header.magic, format::kRingMagic, format::kFamily) != 0) return false;
+  if (header.trace_id != trace_id) return false;
+  if (header.version > format::kVersion) newer = header.version;
+  return format::is_known(header.version) &&
+         std::memcmp(header.magic, format::kRingMagic, sizeof header.magic) == 0 &&
+         header.chunk_bytes == format::kChunkBytes;
+}
+
 } // namespace
+
+std::optional<format::RingFileHeader> read_ring_header(const std::string& path, std::uint64_t trace_id) try {
+  const File file(path, files::Origin::found);
+  format::RingFileHeader header{};
+  std::uint16_t newer = 0;
+  return read_header(file, trace_id, header, newer) ? std::optional(header) : std::nullopt;
+} catch (const ReadError&) {
+  return std::nullopt;
+}
 
 RingFile read_rings(const std::string& path, std::uint64_t trace_id) try {
   const File file(path, files::Origin::found);
   RingFile out;
   Rings rings;
-  if (file.read(0, &rings.header, sizeof rings.header) != sizeof rings.header) return out;
   const format::RingFileHeader& header = rings.header;
-  if (std::memcmp(header.magic, format::kRingMagic, format::kFamily) != 0) return out;
-  if (header.trace_id != trace_id) return out;
-  if (header.version > format::kVersion) out.newer = header.version;
-  if (!format::is_known(header.version)) return out;
-  if (std::memcmp(header.magic, format::kRingMagic, sizeof header.magic) != 0) return out;
-  if (header.chunk_bytes != format::kChunkBytes) return out;
+  if (!read_header(file, trace_id, rings.header, out.newer)) return out;
   const std::uint32_t slots = std::min(header.slots, format::kMaxSlots);
   rings.missing = (header.slots - slots) * std::uint64_t{format::kSlotBytes};
   std::uint64_t budget = file.size() + format::kChunkBytes; // it may have grown since

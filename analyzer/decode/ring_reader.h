@@ -30,6 +30,10 @@ struct RingFile {
   std::uint16_t newer = 0; // not 0: the file is of this version, which this memtrace does not know
 };
 
+// Reads only the header. Returns nullopt if there is no such file, or if it is not one of `trace_id` that this
+// memtrace knows.
+std::optional<format::RingFileHeader> read_ring_header(const std::string& path, std::uint64_t trace_id);
+
 // Reads the rings as they are now. Call it before listing the segments: records that are drained in between are
 // then in both and taken once. They are never in neither. Returns no rings if there is no such file, or if it
 // is not a ring file of `trace_id`.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
 
 #include "analyzer/decode/read_error.h"
 #include "analyzer/decode/segment_decoder.h"
@@ -15,6 +16,12 @@ using format::EventType;
 using format::Source;
 
 } // namespace
+
+std::string stem_of(const std::string& trace_path) {
+  constexpr std::string_view kSuffix = ".memtrace";
+  const bool named = trace_path.ends_with(kSuffix);
+  return trace_path.substr(0, trace_path.size() - (named ? kSuffix.size() : 0));
+}
 
 // The number is in the first record of the snapshot. 0 is the number of the trace file, so no window has it.
 std::optional<std::uint32_t> number_of(const WindowFile& window) {

@@ -16,6 +16,9 @@ struct WindowFile {
   std::optional<std::uint32_t> number; // nullopt: its snapshot is damaged, so its place is unknown
 };
 
+// Returns the path of a trace without ".memtrace": the names of the files beside it begin with it.
+std::string stem_of(const std::string& trace_path);
+
 // Returns the number of a window from its snapshot. Returns nullopt if the snapshot does not say it.
 std::optional<std::uint32_t> number_of(const WindowFile& window);
 

@@ -1,13 +1,9 @@
 // Purpose: the trace of a process that still runs, read on from where the last reading ended.
-#include "analyzer/trace/followed_trace.h"
-
-#include <sys/stat.h>
+#include "analyzer/follow/followed_trace.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
-#include "analyzer/decode/read_error.h"
 #include "analyzer/trace/told_records.h"
 #include "analyzer/trace/window_snapshot.h"
 
@@ -16,11 +12,6 @@ namespace {
 
 using format::EventType;
 using format::Source;
-
-std::string without_suffix(const std::string& path) {
-  constexpr std::string_view kSuffix = ".memtrace";
-  return path.ends_with(kSuffix) ? path.substr(0, path.size() - kSuffix.size()) : path;
-}
 
 bool is_told(EventType type) {
   return (kTaken >> static_cast<unsigned>(type) & 1) != 0 && static_cast<unsigned>(type) < 64;
@@ -36,38 +27,27 @@ format::RingRecord record_of(const Event& event) {
   return record;
 }
 
-// The rules by which steps are counted (replay/phase_tracker.h).
-struct StepRules {
-  bool auto_phases, step_phases, step_records, data_phases;
-  explicit StepRules(const Facts& facts)
-      : auto_phases(facts.auto_phases),
-        step_phases(facts.step_phases),
-        step_records(facts.step_records),
-        data_phases(facts.data_phases) {}
-  bool operator==(const StepRules&) const = default;
-};
-
 } // namespace
 
-FollowedTrace::FollowedTrace(const std::string& path)
-    : file_(path, files::Origin::named), index_(file_), stem_(without_suffix(path)) {
-  rings_path_ = stem_ + ".rings";
+FollowedTrace::FollowedTrace(const std::string& path) : files_(path, files::Origin::named) {
+  read_from_beginning();
+  const auto elsewhere = facts_.note("rings");
+  if (rings_ || !elsewhere) return;
+  files_.rings_are_at(*elsewhere);
+  files_.begin_again();
+  definition_cursors_.clear();
+  definitions_ = {};
+  survey_ = {};
+  samples_ = {};
+  read_from_beginning();
+}
+
+void FollowedTrace::read_from_beginning() {
   gather();
   read_definitions();
   survey();
-  if (rings_) return;
-  if (const auto elsewhere = facts_.note("rings")) {
-    rings_path_ = *elsewhere;
-    rings_ = read_rings(rings_path_, index_.trace_id()).rings;
-    if (!rings_) return;
-    index_.extend(); // records may have moved from the rings since
-    for (; taken_ < index_.segments().size(); ++taken_) add(file_, index_.segments()[taken_], false);
-    add_rings();
-    find_facts();
-  }
 }
 
-// Reads the rings first, as Trace does: records that move meanwhile are seen twice and given once.
 void FollowedTrace::gather() {
   segments_.clear();
   snapshot_.clear();
@@ -77,79 +57,25 @@ void FollowedTrace::gather() {
     stream.events.clear();
     stream.small.reset();
   }
-  rings_ = read_rings(rings_path_, index_.trace_id()).rings;
-  index_.extend();
-  gather_windows();
-  for (; taken_ < index_.segments().size(); ++taken_) add(file_, index_.segments()[taken_], false);
+  rings_ = files_.rings();
+  files_.read_on(
+      [this](const File& file, const Segment& segment, std::uint32_t window) { add(file, segment, window); });
   add_rings();
 }
 
-void FollowedTrace::open_window(std::uint32_t place, const std::string& path, std::uint64_t inode) {
-  KnownWindow window;
-  window.inode = inode;
-  try {
-    window.of.file = std::make_unique<File>(path, files::Origin::found);
-  } catch (const ReadError&) {
-    windows_.erase(place);
-    return;
-  }
-  window.of.index = std::make_unique<SegmentIndex>(*window.of.file, index_.trace_id());
-  window.of.number = number_of(window.of);
-  windows_[place] = std::move(window);
-}
-
-// The recorder makes a file anew for each window, so another inode is another window.
-void FollowedTrace::gather_windows() {
-  for (std::uint32_t i = 0; i < format::kWindowFiles; ++i) {
-    const std::string path = stem_ + ".window-" + std::to_string(i);
-    struct stat status {};
-    if (::lstat(path.c_str(), &status) != 0) {
-      windows_.erase(i);
-      continue;
-    }
-    const auto known = windows_.find(i);
-    if (known == windows_.end() || known->second.inode != status.st_ino) {
-      open_window(i, path, status.st_ino);
-    } else {
-      known->second.of.index->extend();
-      if (!known->second.of.number) known->second.of.number = number_of(known->second.of);
-    }
-  }
-  std::vector<KnownWindow*> order;
-  for (auto& [place, window] : windows_)
-    if (window.of.number) order.push_back(&window);
-  std::sort(order.begin(), order.end(),
-            [](const KnownWindow* a, const KnownWindow* b) { return *a->of.number < *b->of.number; });
-  if (!order_ && from_ == 0 && !order.empty()) {
-    const std::uint32_t last = *order.back()->of.number;
-    const bool pair = order.size() > 1 && *order[order.size() - 2]->of.number + 1 == last;
-    from_ = pair ? last - 1 : last;
-  }
-  for (KnownWindow* window : order) {
-    if (*window->of.number < from_) continue;
-    const std::vector<Segment>& segments = window->of.index->segments();
-    for (; window->taken < segments.size(); ++window->taken)
-      add(*window->of.file, segments[window->taken], true);
-  }
-}
-
-void FollowedTrace::add(const File& file, const Segment& listed, bool window) {
-  const auto source = static_cast<Source>(listed.header.source);
-  if (source > Source::snapshot) return; // of a later version
-  const Segment& segment = segments_.emplace_back(listed);
-  const format::SegmentHeader& header = segment.header;
-  const std::uint64_t first = std::min(header.first_sequence, ~std::uint64_t{0} - header.records);
-  const Run run{source,   first,   header.records, header.first_stamp, header.types, &file,
-                &segment, nullptr, false};
-  if (source == Source::snapshot) {
-    if (!order_) snapshot_.push_back(run);
-  } else if (source == Source::definitions) {
-    if (!window) new_definitions_[header.thread].push_back(run); // those in windows are in the trace file, too
+void FollowedTrace::add(const File& file, const Segment& listed, std::uint32_t window) {
+  const std::optional<Run> run = run_of(file, segments_.emplace_back(listed));
+  if (!run) return;
+  const std::uint32_t thread = listed.header.thread;
+  if (run->source == Source::snapshot) {
+    if (!order_ && window == files_.first_window()) snapshot_.push_back(*run);
+  } else if (run->source == Source::definitions) {
+    if (window == 0) new_definitions_[thread].push_back(*run); // those in windows are in the trace file, too
   } else {
     // Events of the trace file are before those of the first window: they are only surveyed.
-    Stream& stream = (window || from_ == 0 ? streams_ : before_)[header.thread];
-    stream.thread = header.thread;
-    stream.events.push_back(run);
+    Stream& stream = (window >= files_.first_window() ? streams_ : before_)[thread];
+    stream.thread = thread;
+    stream.events.push_back(*run);
   }
 }
 
@@ -159,10 +85,7 @@ void FollowedTrace::add_rings() {
       Stream& stream = streams_[leftover.thread];
       stream.thread = leftover.thread;
       stream.small = leftover.small;
-      if (leftover.records.empty()) continue;
-      stream.events.push_back({Source::ring, leftover.first_sequence, leftover.records.size(),
-                               leftover.records.front().stamp, ~std::uint64_t{0}, nullptr, nullptr, &leftover,
-                               false});
+      if (!leftover.records.empty()) stream.events.push_back(run_of(leftover));
     }
   }
   std::sort(snapshot_.begin(), snapshot_.end(), earlier);
@@ -219,12 +142,7 @@ void FollowedTrace::find_facts() {
 // Gives the snapshot of the first window, if it begins with one.
 void FollowedTrace::begin(const std::function<void(std::span<const Event>)>& take) {
   if (!snapshot_.empty()) {
-    std::vector<Run> first; // of the window with which it begins
-    const auto window = std::find_if(windows_.begin(), windows_.end(),
-                                     [this](const auto& one) { return one.second.of.number == from_; });
-    for (const Run& run : snapshot_)
-      if (window != windows_.end() && run.file == window->second.of.file.get()) first.push_back(run);
-    beginning_ = snapshot(first, 0, [&](const Event& event) { take({&event, 1}); });
+    beginning_ = snapshot(snapshot_, 0, [&](const Event& event) { take({&event, 1}); });
     ordinal_ = beginning_.ordinal;
   }
   order_.emplace(Order::FollowStreams{}, beginning_);
@@ -232,7 +150,7 @@ void FollowedTrace::begin(const std::function<void(std::span<const Event>)>& tak
 
 // Takes facts, definitions and samples from events. Returns false if the rules of steps are others now.
 bool FollowedTrace::note(std::span<const Event> events) {
-  const StepRules before(facts_);
+  const auto rules = facts_.step_rules();
   bool told = false;
   for (const Event& event : events) {
     last_ = std::max(last_, event.stamp);
@@ -251,7 +169,7 @@ bool FollowedTrace::note(std::span<const Event> events) {
   for (const Event& event : events) seen[event.thread] = std::max(seen[event.thread], event.stamp);
   for (const auto& [thread, stamp] : seen) survey_.seen(thread, stamp);
   find_facts();
-  return StepRules(facts_) == before;
+  return facts_.step_rules() == rules;
 }
 
 // Gives the waiting events until the stamp. Threads are in the order of their stamps.
@@ -289,7 +207,7 @@ bool FollowedTrace::refresh(format::Stamp until, const std::function<void(std::s
     gather();
     read_definitions();
   }
-  if (from_ != 0) begin_threads();
+  if (begins_later()) begin_threads();
   order_->append(streams_, beginning_);
   const std::size_t noted = waiting_.size();
   std::vector<Event> batch;

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "analyzer/decode/ring_reader.h"
-#include "analyzer/decode/segment_file.h"
-#include "analyzer/decode/window_files.h"
+#include "analyzer/follow/growing_files.h"
 #include "analyzer/trace/event_merger.h"
 #include "analyzer/trace/kernel_samples.h"
 #include "analyzer/trace/process_facts.h"
@@ -20,9 +19,7 @@
 namespace memtrace::trace {
 
 // Reads each segment once. The records in the rings are read at each refresh, and are given before they reach a
-// segment. It only reads files at offsets, so the process does not notice it.
-//
-// If the trace has windows, it begins with the last but one, whose snapshot has the state at that time.
+// segment.
 class FollowedTrace {
  public:
   // Reads definitions and facts, as far as they are there. Throws ReadError if nothing of the trace can be
@@ -37,27 +34,20 @@ class FollowedTrace {
   // object.
   bool refresh(format::Stamp until, const std::function<void(std::span<const Event>)>& take);
 
-  const std::string& path() const { return file_.path(); }
+  const std::string& path() const { return files_.path(); }
   const Definitions& definitions() const { return definitions_; }
   const Facts& facts() const { return facts_; }
   const Samples& samples() const { return samples_; }
   const Rings* rings() const { return rings_ ? &*rings_ : nullptr; }
   // Returns the flows of small blocks since the last record of each thread.
   format::SmallTotals not_carried() const { return order_ ? order_->not_carried() : format::SmallTotals{}; }
-  std::uint64_t events() const { return events_; } // given so far
-  bool begins_later() const { return from_ != 0; } // it began with a window: earlier steps are not shown
+  std::uint64_t events() const { return events_; }                 // given so far
+  bool begins_later() const { return files_.first_window() != 0; } // earlier steps are not shown
 
  private:
-  struct KnownWindow {
-    std::uint64_t inode = 0;
-    std::size_t taken = 0; // segments
-    WindowFile of;
-  };
-
+  void read_from_beginning();
   void gather();
-  void gather_windows();
-  void open_window(std::uint32_t place, const std::string& path, std::uint64_t inode);
-  void add(const File& file, const Segment& segment, bool window);
+  void add(const File& file, const Segment& segment, std::uint32_t window);
   void add_rings();
   void read_definitions();
   void survey();
@@ -68,20 +58,14 @@ class FollowedTrace {
   void give(format::Stamp until, const std::function<void(std::span<const Event>)>& take);
   void find_facts();
 
-  File file_;
-  SegmentIndex index_;
-  std::string stem_;
-  std::string rings_path_;
-  std::size_t taken_ = 0;                        // segments of `file_`
-  std::map<std::uint32_t, KnownWindow> windows_; // by the number in the name of the file
-  std::uint32_t from_ = 0;                       // number of the window with which it began; 0: the trace file
+  GrowingFiles files_;
   std::optional<Rings> rings_;
 
   // What the last gather() found.
   std::deque<Segment> segments_;
   Streams streams_;
-  Streams before_; // events before the first window
-  std::vector<Run> snapshot_;
+  Streams before_;            // events before the first window
+  std::vector<Run> snapshot_; // of the window with which it begins
   std::map<std::uint32_t, std::vector<Run>> new_definitions_;
 
   std::map<std::uint32_t, Cursor> definition_cursors_;

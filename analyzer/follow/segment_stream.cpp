@@ -1,11 +1,11 @@
 // Purpose: decodes the segments of a file that grows, those of one type of record, without keeping the others.
-#include "analyzer/watch/segment_stream.h"
+#include "analyzer/follow/segment_stream.h"
 
 #include "analyzer/decode/segment_decoder.h"
 
-namespace memtrace::watch {
+namespace memtrace::trace {
 
-void SegmentStream::read(const trace::File& file, const trace::Segment& segment, const Take& take) {
+void SegmentStream::read(const File& file, const Segment& segment, const Take& take) {
   StreamCoding& coding = codings_[{segment.header.thread, segment.header.source}];
   if ((segment.header.flags & format::kContinues) == 0) {
     coding.skipped.clear();
@@ -17,22 +17,21 @@ void SegmentStream::read(const trace::File& file, const trace::Segment& segment,
     coding.skipped.push_back(segment);
     return;
   }
-  for (const trace::Segment& before : coding.skipped)
+  for (const Segment& before : coding.skipped)
     if (!coding.broken) coding.broken = !decode(file, before, coding, nullptr);
   coding.skipped.clear();
   if (!coding.broken) coding.broken = !decode(file, segment, coding, &take);
 }
 
 // Returns false if a record is missing.
-bool SegmentStream::decode(const trace::File& file, const trace::Segment& segment, StreamCoding& coding,
-                           const Take* take) {
+bool SegmentStream::decode(const File& file, const Segment& segment, StreamCoding& coding, const Take* take) {
   if (coding.model == nullptr) {
-    coding.model = std::make_unique<trace::Model>();
+    coding.model = std::make_unique<Model>();
     coding.model->restart();
   }
   std::vector<std::uint8_t> payload(segment.header.payload_bytes);
   payload.resize(file.read(segment.offset + sizeof(format::SegmentHeader), payload.data(), payload.size()));
-  trace::Decoder decoder(payload, *coding.model);
+  Decoder decoder(payload, *coding.model);
   format::RingRecord record{};
   for (std::uint32_t i = 0; i < segment.header.records; ++i) {
     if (!decoder.next(record)) return false;
@@ -41,4 +40,4 @@ bool SegmentStream::decode(const trace::File& file, const trace::Segment& segmen
   return true;
 }
 
-} // namespace memtrace::watch
+} // namespace memtrace::trace

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "analyzer/follow/followed_trace.h"
 #include "analyzer/live/live_state.h"
-#include "analyzer/trace/followed_trace.h"
 
 namespace memtrace::live {
 

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "analyzer/attribute/block_groups.h"
+#include "analyzer/follow/followed_trace.h"
 #include "analyzer/live/live_state.h"
 #include "analyzer/live/recent_steps.h"
 #include "analyzer/replay/replay.h"
 #include "analyzer/symbols/symbolizer.h"
-#include "analyzer/trace/followed_trace.h"
 
 namespace memtrace::live {
 

@@ -1,6 +1,7 @@
 // Purpose: facts of the process from records that are not events: its identity, its end, its machine.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -104,11 +105,12 @@ struct Facts {
   std::uint64_t highest_before = 0;
   format::Pauses pauses{}; // of threads of the program, by memtrace; all 0: none is recorded
 
-  // These facts decide how steps are counted: see replay/phase_tracker.h.
   bool auto_phases = false;
   bool step_phases = false;
   bool step_records = false;
   bool data_phases = false;
+  // Returns the facts that decide how steps are counted: see replay/phase_tracker.h.
+  std::array<bool, 3> step_rules() const { return {auto_phases, step_phases, step_records}; }
 
   // Returns the value of the last note `key=value`. Returns nullopt if there is none.
   std::optional<std::string> note(const std::string& key) const;

@@ -16,14 +16,6 @@ namespace {
 
 using format::Source;
 
-constexpr char kTraceSuffix[] = ".memtrace";
-
-std::string stem_of(const std::string& path) {
-  const std::size_t suffix = sizeof kTraceSuffix - 1;
-  const bool named = path.size() > suffix && path.compare(path.size() - suffix, suffix, kTraceSuffix) == 0;
-  return named ? path.substr(0, path.size() - suffix) : path;
-}
-
 std::uint64_t records_of(std::span<const Run> runs) {
   std::uint64_t out = 0;
   for (const Run& run : runs) out += run.records;
@@ -107,21 +99,15 @@ NewerParts Trace::newer() const {
 
 void Trace::take(const File& file, const SegmentIndex& index, TracePart& part) {
   for (const Segment& segment : index.segments()) {
-    const format::SegmentHeader& header = segment.header;
-    const auto source = static_cast<Source>(header.source);
-    if (source > Source::snapshot) continue; // of a later version: unknown here
-    // The checksum guards against accidents only. If a forged sequence overflowed, the runs after it would be
-    // skipped.
-    const std::uint64_t first = std::min(header.first_sequence, ~std::uint64_t{0} - header.records);
-    const Run run{source,   first,   header.records, header.first_stamp, header.types, &file,
-                  &segment, nullptr, false};
-    if (source == Source::snapshot) {
-      part.snapshot.push_back(run);
+    const std::optional<Run> run = run_of(file, segment);
+    if (!run) continue;
+    if (run->source == Source::snapshot) {
+      part.snapshot.push_back(*run);
       continue;
     }
-    Stream& stream = part.threads[header.thread];
-    stream.thread = header.thread;
-    (source == Source::definitions ? stream.definitions : stream.events).push_back(run);
+    Stream& stream = part.threads[segment.header.thread];
+    stream.thread = segment.header.thread;
+    (run->source == Source::definitions ? stream.definitions : stream.events).push_back(*run);
   }
 }
 
@@ -177,10 +163,7 @@ void Trace::add_rings() {
     Stream& stream = parts_.back().threads[leftover.thread];
     stream.thread = leftover.thread;
     stream.small = leftover.small;
-    if (leftover.records.empty()) continue;
-    stream.events.push_back({Source::ring, leftover.first_sequence, leftover.records.size(),
-                             leftover.records.front().stamp, ~std::uint64_t{0}, nullptr, nullptr, &leftover,
-                             false});
+    if (!leftover.records.empty()) stream.events.push_back(run_of(leftover));
   }
 }
 

@@ -9,11 +9,11 @@
 #include <string>
 
 #include "analyzer/decode/definitions.h"
-#include "analyzer/decode/segment_file.h"
+#include "analyzer/follow/growing_files.h"
+#include "analyzer/follow/segment_stream.h"
 #include "analyzer/job/trace_name.h"
 #include "analyzer/replay/phase_tracker.h"
 #include "analyzer/trace/process_facts.h"
-#include "analyzer/watch/segment_stream.h"
 
 namespace memtrace::watch {
 
@@ -22,9 +22,9 @@ struct DeviceUse {
   std::uint64_t total = 0;
 };
 
-class TraceFollower {
+class FollowedMarks {
  public:
-  explicit TraceFollower(report::TraceName name);
+  explicit FollowedMarks(report::TraceName name);
 
   const report::TraceName& name() const { return name_; }
   // Reads what was appended. Data reaches the file within a second or so, at once when the rings are half full.
@@ -32,37 +32,32 @@ class TraceFollower {
 
   std::string phase() const; // the innermost of the process; "" for none
   replay::Step step() const { return phases_->step(); }
-  std::optional<std::uint32_t> rank() const { return rank_; }
+  std::optional<std::uint32_t> rank() const {
+    return facts_.rank == trace::kNoRank ? std::nullopt : std::optional(facts_.rank);
+  }
   const std::map<unsigned, DeviceUse>& devices() const { return devices_; } // by index, 0 is cuda:0
   // Reads the header of the ring file. Returns nullopt if the process has ended in order or has none.
-  std::optional<format::RingFileHeader> header() const;
+  std::optional<format::RingFileHeader> header() const {
+    return files_ == nullptr ? std::nullopt : files_->ring_header();
+  }
 
  private:
-  struct Followed { // a file that grows
-    std::unique_ptr<trace::File> file;
-    std::unique_ptr<trace::SegmentIndex> index;
-    std::uint64_t inode = 0;
-    std::size_t read = 0; // segments
-  };
-  bool open(Followed& followed, const std::string& path, bool is_trace);
-  void read(Followed& followed);
-  void find_window();
+  bool open();
+  void begin_again();
+  void read_on();
   void take(std::uint32_t thread, const format::RingRecord& record);
-  void restart();
+  void add_device(const format::RingRecord& record);
 
   report::TraceName name_;
-  std::string stem_; // the path without its ending
-  Followed trace_;
-  Followed window_; // the newest
-  SegmentStream stream_;
-  SegmentStream window_stream_;
+  std::unique_ptr<trace::GrowingFiles> files_; // null: nothing whole of the trace is there yet
+  trace::SegmentStream streams_[2]{trace::SegmentStream(0),
+                                   trace::SegmentStream(0)}; // trace file, newest window
+  std::uint32_t window_ = 0;                                 // the newest
   trace::Definitions definitions_;
-  trace::Facts facts_; // those that decide how steps are counted
+  trace::Survey survey_;
+  trace::Facts facts_; // of the records that survey_ got
   std::unique_ptr<replay::Phases> phases_;
-  bool again_ = false; // a fact that decides about earlier steps was found
-  std::optional<std::uint32_t> rank_;
   std::map<unsigned, DeviceUse> devices_;
-  std::string rings_; // their path, if they are not beside the trace
 };
 
 } // namespace memtrace::watch

@@ -43,7 +43,7 @@ class FollowedTraces {
       const auto known = followed_.find(path);
       TraceAndGrowth& followed = kept[path];
       if (known != followed_.end()) followed = std::move(known->second);
-      if (followed.trace == nullptr) followed.trace = std::make_unique<watch::TraceFollower>(std::move(name));
+      if (followed.trace == nullptr) followed.trace = std::make_unique<watch::FollowedMarks>(std::move(name));
       followed.trace->update();
       views.push_back(view_of(followed));
     }
@@ -53,12 +53,12 @@ class FollowedTraces {
 
  private:
   struct TraceAndGrowth {
-    std::unique_ptr<watch::TraceFollower> trace;
+    std::unique_ptr<watch::FollowedMarks> trace;
     watch::StepGrowth growth;
   };
 
   static TraceView view_of(TraceAndGrowth& followed) {
-    const watch::TraceFollower& trace = *followed.trace;
+    const watch::FollowedMarks& trace = *followed.trace;
     TraceView view;
     view.pid = trace.name().pid;
     view.directory = std::filesystem::path(trace.name().path).parent_path().string();

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "analyzer/job/trace_name.h"
-#include "analyzer/watch/trace_follower.h"
+#include "analyzer/watch/followed_marks.h"
 
 namespace memtrace::cli {
 

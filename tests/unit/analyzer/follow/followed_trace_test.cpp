@@ -1,8 +1,9 @@
 // Purpose: a trace that is read bit by bit gives the events and levels of one that is read as a whole.
-#include "analyzer/trace/followed_trace.h"
+#include "analyzer/follow/followed_trace.h"
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <vector>
 
 #include "analyzer/replay/replay.h"
@@ -10,6 +11,7 @@
 #include "preload/format/predictor.h"
 #include "preload/trace/record_encoder.h"
 #include "tests/unit/sizes.h"
+#include "window_files.h"
 
 namespace memtrace::trace {
 namespace {
@@ -55,6 +57,15 @@ class Followed : public testing::Test {
   }
   void write_ring(const std::string& bytes) { tests::write_file(scratch_.file("t.rings"), bytes); }
   std::string path() const { return scratch_.file("t.memtrace"); }
+  std::string window(std::uint32_t place) const { return scratch_.file("t.window-" + std::to_string(place)); }
+  // As the recorder does: a window is a file made anew, and grows.
+  void write_window(std::uint32_t place, const std::string& bytes) {
+    std::filesystem::remove(window(place));
+    tests::write_file(window(place), bytes);
+  }
+  void append_to_window(std::uint32_t place, const std::string& bytes) {
+    tests::write_file(window(place), tests::read_file(window(place)) + bytes);
+  }
 
   void begin() {
     trace_ = std::make_unique<FollowedTrace>(path());
@@ -201,6 +212,75 @@ TEST_F(Followed, FactsComeLate) {
   EXPECT_TRUE(refresh());
   ASSERT_TRUE(trace_->facts().end);
   EXPECT_EQ(trace_->facts().end->code, 3u);
+}
+
+// The snapshot of a window with this number, and the levels that it has.
+std::string state(std::uint32_t number, std::uint64_t live) {
+  return tests::snapshot({tests::record_of(format::EventType::window, 0, 0, {format::halves(number, 0)}),
+                          tests::record_of(format::EventType::level, 0, 0, {live, 0})});
+}
+
+TEST_F(Followed, WindowsAreReadOnInTheirOrder) {
+  Builder builder = blocks(40);
+  write(builder.definitions() + builder.segment(0, 0, 10));
+  begin();
+  EXPECT_TRUE(refresh());
+  write_window(3, state(1, 0) + builder.segment(0, 10, 10));
+  EXPECT_TRUE(refresh());
+  EXPECT_EQ(trace_->events(), 20u);
+  append_to_window(3, builder.segment(0, 20, 5));
+  write_window(0, state(2, 0) + builder.segment(0, 25, 10)); // windows use their files in any order
+  EXPECT_TRUE(refresh());
+  EXPECT_EQ(trace_->events(), 35u);
+  EXPECT_EQ(live(), live_at_end(path()));
+  write_window(3, state(3, 0) + builder.segment(0, 35, 10));
+  EXPECT_TRUE(refresh());
+  EXPECT_EQ(trace_->events(), 45u);
+  EXPECT_EQ(live(), static_cast<std::int64_t>(225 * kMiB)) << "the odd ones of the first 30 blocks";
+  write_window(3, state(9, 0) + builder.segment(0, 50, 5)); // some windows came and went
+  EXPECT_FALSE(refresh());
+}
+
+TEST_F(Followed, ItBeginsWithTheLastWindowButOne) {
+  Builder builder = blocks(40);
+  write(builder.definitions() + builder.segment(0, 0, 10));
+  write_window(2, state(4, 0) + builder.segment(0, 20, 5));
+  write_window(0, state(7, 1000 * kMiB) + builder.segment(0, 30, 5));
+  write_window(1, state(8, 0) + builder.segment(0, 35, 5));
+  begin();
+  EXPECT_TRUE(trace_->begins_later());
+  EXPECT_TRUE(refresh());
+  EXPECT_EQ(trace_->events(), 10u);
+  EXPECT_EQ(live(), live_at_end(path()));
+  EXPECT_GE(live(), static_cast<std::int64_t>(1000 * kMiB));
+}
+
+// A segment is written in parts. The process may write more while the first part is there.
+TEST_F(Followed, ATornEndIsReadWhenItIsWhole) {
+  Builder builder = blocks(40);
+  const std::string torn = builder.segment(0, 10, 10);
+  write(builder.definitions() + builder.segment(0, 0, 10) + torn.substr(0, torn.size() / 2));
+  begin();
+  EXPECT_TRUE(refresh());
+  EXPECT_EQ(trace_->events(), 10u);
+  write(torn.substr(torn.size() / 2));
+  EXPECT_TRUE(refresh());
+  EXPECT_EQ(trace_->events(), 20u);
+}
+
+// On a file system that is shared, the rings are on another one.
+TEST_F(Followed, FactsOfRingsElsewhereAreKnownAtOnce) {
+  const std::string elsewhere = scratch_.file("elsewhere");
+  Builder builder;
+  builder.note("rings=" + elsewhere).begin("step").end("step");
+  Coded coded(builder.records(0));
+  write(builder.definitions() + coded.next(1));
+  tests::write_file(elsewhere, coded.ring(3));
+  begin();
+  EXPECT_TRUE(trace_->facts().step_phases);
+  EXPECT_TRUE(refresh());
+  EXPECT_EQ(trace_->events(), 3u);
+  EXPECT_EQ(static_cast<std::int64_t>(replay_->phases().step()), 0);
 }
 
 } // namespace

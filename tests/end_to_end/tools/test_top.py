@@ -1,4 +1,5 @@
 """Purpose: memtrace top in a terminal of tmux, and as text, against the report of the same instant."""
+import contextlib
 import glob
 import hashlib
 import os
@@ -64,12 +65,12 @@ class Terminal:
 
 
 class TopCase(harness.Case):
-    def start(self, growth=GROWTH, pause=0.1, name="state"):
+    def start(self, growth=GROWTH, pause=0.1, name="state", pairs=0, **settings):
         """Starts a program that marks steps. Returns it once it has made some."""
         state, stop = os.path.join(self.scratch, name), os.path.join(self.scratch, name + ".stop")
-        environment = self.environment(PYTHONPATH=os.path.join(harness.ROOT, "python"), **harness.RECORD_ALL,
+        environment = self.environment(PYTHONPATH=os.path.join(harness.ROOT, "python"), **harness.RECORD_ALL, **settings,
                                        MEMTRACE_JOB=f"one;{self.out}")  # as if one process had started all
-        process = subprocess.Popen([sys.executable, harness.program("growing_steps.py"), state, stop, str(growth), str(pause)],
+        process = subprocess.Popen([sys.executable, harness.program("growing_steps.py"), state, stop, str(growth), str(pause), str(pairs)],
                                    env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.scratch)
         self.addCleanup(self.end, process)
         process.state, process.stop = state, stop
@@ -109,10 +110,66 @@ class TopCase(harness.Case):
         return subprocess.run([harness.COMMAND, "top", *words], env=environment, capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, check=False, timeout=120)
 
+    def check_level(self, process, screen):
+        """The level, its growth and the sum of its roles must be those of the program, which stands still."""
+        kept, _ = self.state_of(process)
+        live = size(re.search(r"host live ([\d.]+ \wiB)", screen)[1])
+        self.assertGreaterEqual(live, (40 << 20) + kept - 0.01 * MIB)
+        self.assertLess(live, (40 << 20) + kept + 30 * MIB)
+        grows = size(re.search(r"\+([\d.]+ \wiB) a step", screen)[1])
+        self.assertAlmostEqual(grows, GROWTH << 10, delta=0.02 * MIB)
+        sums = re.findall(r"^(?!host|limit)[\w ()]+? +([\d.]+) +\d+(?:   |$)", screen.split("by role")[1].split("newest")[0], re.M)
+        self.assertAlmostEqual(sum(map(float, sums)), live / MIB, delta=0.1, msg=screen)
+
     def freeze(self, process):
         """Stops the program, and waits until all of its threads stand still."""
         process.send_signal(signal.SIGSTOP)
         time.sleep(0.1)
+
+
+class Windows(TopCase):
+    """A bound of 1 MiB: each window has about 100 KiB, so the program begins a new one every few seconds."""
+
+    def windows(self):
+        """Returns the inodes of the windows: the recorder makes each window as a new file."""
+        found = set()
+        for path in glob.glob(self.out + "/*.window-*"):
+            with contextlib.suppress(FileNotFoundError):
+                found.add(os.stat(path).st_ino)
+        return found
+
+    def rotate(self, count):
+        """Waits until so many windows have begun."""
+        seen, until = set(), time.monotonic() + 120
+        while len(seen) < count:
+            seen |= self.windows()
+            self.assertLess(time.monotonic(), until, seen)
+            time.sleep(0.02)
+
+    def test_once_begins_with_a_window(self):
+        process = self.start(pairs=2000, MEMTRACE_MAX_TRACE="1M")
+        self.rotate(6)
+        self.freeze(process)
+        screen = self.once(self.out, "--once").stdout
+        self.check_level(process, screen)
+        begun = int(re.search(r"peak of steps ([\d,]+) to", screen)[1].replace(",", ""))
+        self.assertGreater(begun, 0, "the chart begins where the windows do")
+
+    @unittest.skipUnless(TMUX, "no tmux: scripts/setup installs it")
+    def test_it_follows_from_window_to_window(self):
+        process = self.start(pairs=2000, MEMTRACE_MAX_TRACE="1M")
+        terminal = Terminal(self, columns=120, rows=40)
+        terminal.line(f"LC_ALL=C.UTF-8 {harness.COMMAND} top {self.out} --interval 0.3")
+        terminal.wait_for("q quit")
+        self.rotate(8)
+        self.freeze(process)
+        _, step = self.state_of(process)
+        terminal.wait_for(rf"step {step:,} in|step {step + 1:,} in")
+        terminal.keys("r")
+        time.sleep(1)
+        self.check_level(process, terminal.screen())
+        terminal.keys("q")
+        terminal.wait_for(PROMPT)
 
 
 class Once(TopCase):
@@ -126,12 +183,7 @@ class Once(TopCase):
         lines = screen.splitlines()
         self.assertLessEqual(len(lines), 24)
         self.assertTrue(all(len(line) <= 80 for line in lines), screen)
-        kept, _ = self.state_of(process)
-        live = size(re.search(r"host live ([\d.]+ \wiB)", screen)[1])
-        self.assertGreaterEqual(live, (40 << 20) + kept - 0.01 * MIB)
-        self.assertLess(live, (40 << 20) + kept + 30 * MIB)
-        grows = size(re.search(r"\+([\d.]+ \wiB) a step", screen)[1])
-        self.assertAlmostEqual(grows, GROWTH << 10, delta=0.02 * MIB)
+        self.check_level(process, screen)
         step = int(re.search(r"   step (\d+) +peak", screen)[1])
         rows = {row["phase"]: row for row in self.only_process(self.report("--steps", f"{step}:{step}"))["phases"]
                 if row["memory"] == "host" and row["step"] == step}
@@ -142,8 +194,6 @@ class Once(TopCase):
         peak = next(peak for peak in self.only_process(self.report())["peaks"]
                     if peak["memory"] == "host" and peak["measure"] == "live")
         self.assertAlmostEqual(size(re.search(r"([\d.]+ \wiB) at the top", screen)[1]), peak["bytes"], delta=0.006 * MIB)
-        sums = re.findall(r"^(?!host|limit)[\w ()]+? +([\d.]+) +\d+(?:   |$)", screen.split("by role")[1].split("newest")[0], re.M)
-        self.assertAlmostEqual(sum(map(float, sums)), live / MIB, delta=0.1, msg=screen)
         self.assertIn("growing_steps.py:", screen)
 
     def test_a_pid_names_its_trace(self):
@@ -211,6 +261,17 @@ class InATerminal(TopCase):
         settings = " ".join(f"{name}={value}" for name, value in {"LC_ALL": "C.UTF-8", **variables}.items())
         return f"{settings} {harness.COMMAND} top {' '.join(words)}"
 
+    @staticmethod
+    def without_times(screen):
+        """Returns the screen without the age of the program and of allocations, and without the keys."""
+        ages = re.compile(r"(?m)^(.*  )[\d hmins.]+s$|(?<=[\d.] MiB)( +)[\d.]+ (?:ms|s|min.*?s)(?=  )")
+        text = "\n".join(line.rstrip() for line in screen.split("\n") if "q quit" not in line).strip()
+        return ages.sub(r"\1\2", text)
+
+    def pid_of_top(self):
+        pids = subprocess.run(["pgrep", "-f", f"memtrace top {self.out}"], capture_output=True, text=True, check=False)
+        return int(pids.stdout.split()[-1])
+
     def test_keys_and_resize(self):
         first, second = self.start(), self.start(name="other")
         terminal = Terminal(self)
@@ -250,9 +311,7 @@ class InATerminal(TopCase):
         terminal.line(self.top(self.out))
         screen = terminal.wait_for("q quit")
         once = self.once(self.out, "--once").stdout
-        ages = re.compile(r"(?m)^(.*  )[\d hmins.]+s$|(?<=[\d.] MiB)( +)[\d.]+ (?:ms|s|min.*?s)(?=  )")
-        text = "\n".join(line.rstrip() for line in screen.split("\n") if "q quit" not in line).strip()
-        self.assertEqual(ages.sub(r"\1\2", text), ages.sub(r"\1\2", once.strip()))
+        self.assertEqual(self.without_times(screen), self.without_times(once))
 
     def test_the_terminal_is_as_before(self):
         self.start()
@@ -267,8 +326,7 @@ class InATerminal(TopCase):
             elif way == "INT":
                 terminal.keys("C-c")
             else:
-                pids = subprocess.run(["pgrep", "-f", f"memtrace top {self.out}"], capture_output=True, text=True, check=False)
-                os.kill(int(pids.stdout.split()[-1]), signal.SIGTERM)
+                os.kill(self.pid_of_top(), signal.SIGTERM)
             terminal.wait_for(PROMPT)
             terminal.line("stty -g > b; cmp a b && echo same")
             screen = terminal.wait_for("(?m)^same")
@@ -292,6 +350,52 @@ class InATerminal(TopCase):
         terminal.line(self.top(self.out, TERM="dumb") + "; echo status $?")
         screen = terminal.wait_for("status 2")
         self.assertIn("--once prints one screen", screen)
+
+    def test_stopped_and_continued(self):
+        """Ctrl-Z gives the terminal back to the shell, and `fg` draws the whole screen again."""
+        process = self.start()
+        self.freeze(process)
+        terminal = Terminal(self)
+        terminal.line("stty -g > a; echo ready")
+        terminal.wait_for("(?m)^ready")
+        terminal.line("clear; echo before; " + self.top(self.out))
+        drawn = terminal.wait_for("q quit")
+        for way in ("Ctrl-Z", "TSTP"):
+            if way == "TSTP":
+                os.kill(self.pid_of_top(), signal.SIGTSTP)
+            else:
+                terminal.keys("C-z")
+            terminal.wait_for(r"(?m)^.*(Stopped|Suspended).*\n(.*\n)*?\$\s*\Z")
+            terminal.line("stty -g > b; cmp a b && echo same; echo $((6 * 7))")
+            screen = terminal.wait_for("(?m)^42")
+            self.assertRegex(screen, "(?m)^same")
+            self.assertNotIn("q quit", screen)
+            terminal.line("fg")
+            again = terminal.wait_for("q quit")
+            self.assertEqual(self.without_times(again), self.without_times(drawn), way)
+            terminal.keys("?")
+            terminal.wait_for("share of a limit")
+            terminal.keys("x")
+            terminal.wait_for("by role")
+        terminal.keys("q")
+        terminal.wait_for(PROMPT)
+        terminal.line("stty -g > b; cmp a b && echo same")
+        terminal.wait_for("(?m)^same")
+
+    def test_a_build_without_ncurses(self):
+        """It says so at once, and --once is that of the other build."""
+        process = self.start()
+        self.freeze(process)
+        command = os.path.join(harness.BUILD, "tests", "end_to_end", "memtrace_without_ncurses")
+        terminal = Terminal(self)
+        terminal.line(f"{command} top {self.out}; echo status $?")
+        screen = terminal.wait_for("status 2")
+        self.assertIn("top: this build of memtrace has no ncurses; --once prints one screen", screen.replace("\n", ""))
+        screens = [subprocess.run([which, "top", self.out, "--once"], capture_output=True, text=True, check=True, timeout=120,
+                                  env=harness.bare_environment(LC_ALL="C.UTF-8")).stdout
+                   for which in (command, harness.COMMAND)]
+        self.assertIn("by role", screens[0])
+        self.assertEqual(*map(self.without_times, screens))
 
     @harness.only_in_long
     def test_cpu(self):

@@ -29,7 +29,7 @@ format::RingRecord record_of(const Event& event) {
 
 } // namespace
 
-FollowedTrace::FollowedTrace(const std::string& path) : files_(path, files::Origin::named) {
+FollowedTrace::FollowedTrace(const std::string& path, files::Origin origin) : files_(path, origin) {
   read_from_beginning();
   const auto elsewhere = facts_.note("rings");
   if (rings_ || !elsewhere) return;

@@ -24,7 +24,7 @@ class FollowedTrace {
  public:
   // Reads definitions and facts, as far as they are there. Throws ReadError if nothing of the trace can be
   // read.
-  explicit FollowedTrace(const std::string& path);
+  explicit FollowedTrace(const std::string& path, files::Origin origin = files::Origin::named);
   FollowedTrace(const FollowedTrace&) = delete;
   FollowedTrace& operator=(const FollowedTrace&) = delete;
 

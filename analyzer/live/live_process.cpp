@@ -48,7 +48,9 @@ void LiveProcess::begin_again() {
   groups_.reset();
   symbolizer_.reset();
   modules_ = 0;
-  trace_ = std::make_unique<trace::FollowedTrace>(now_.path);
+  const bool named = detail_ == LiveDetail::all; // by the user, or beside a file that the user named
+  trace_ =
+      std::make_unique<trace::FollowedTrace>(now_.path, named ? files::Origin::named : files::Origin::found);
   recent_ = std::make_unique<RecentSteps>();
   replay_ = std::make_unique<replay::FollowedReplay>(trace_->definitions(), trace_->facts(), *recent_);
 }
@@ -75,7 +77,9 @@ void LiveProcess::refresh() try {
   now_.error.clear();
   now_.running = is_running();
   describe();
-  if (!running && !now_.running) note_end();
+  if (running || now_.running) return;
+  if (detail_ == LiveDetail::all) return note_end();
+  over_ = true;
 } catch (const trace::ReadError& error) {
   read_at_ = static_cast<double>(monotonic_ns()) / 1e9;
   now_.error = report::printable(error.what());
@@ -132,7 +136,7 @@ void LiveProcess::describe() {
   for (const replay::Block& block : recent_->take_labels()) groups_->labelled(block);
   describe_place();
   describe_memories();
-  describe_large();
+  if (detail_ == LiveDetail::all) describe_large();
   describe_roles();
   now_.limits = limits_now(*trace_, now_.memories);
 }

@@ -13,9 +13,14 @@
 
 namespace memtrace::live {
 
+// levels: without call sites, which need the symbols of the libraries, and without the way in which it ended.
+enum class LiveDetail { all, levels };
+
 class LiveProcess {
  public:
-  explicit LiveProcess(std::string path) { now_.path = std::move(path); }
+  explicit LiveProcess(std::string path, LiveDetail detail = LiveDetail::all) : detail_(detail) {
+    now_.path = std::move(path);
+  }
 
   // Reads what came since, and sets now(). An error of the trace is in now().error.
   void refresh();
@@ -34,10 +39,10 @@ class LiveProcess {
   void describe_growth(MemoryNow& memory);
   void describe_large();
   void describe_roles();
-  void describe_limits();
   void note_end();
   bool is_running() const;
 
+  LiveDetail detail_;
   std::unique_ptr<trace::FollowedTrace> trace_;
   std::unique_ptr<RecentSteps> recent_;
   std::unique_ptr<replay::FollowedReplay> replay_;

@@ -109,6 +109,16 @@ std::string metrics_text(const JobMetrics& job) {
                 &ProcessMetrics::resident_peak);
   writer.named("memtrace_live_bytes", "gauge", "Bytes allocated and not freed, by memory.", "memory",
                &ProcessMetrics::live);
+  writer.each_process("memtrace_role_bytes", "gauge", "Bytes that each role holds, by memory.",
+                      [](const ProcessMetrics& process, Labels labels, MetricFamily& family) {
+                        labels.emplace_back("memory", "");
+                        labels.emplace_back("role", "");
+                        for (const auto& [key, bytes] : process.roles) {
+                          labels[labels.size() - 2].second = key.first;
+                          labels.back().second = key.second;
+                          family.sample(labels, fmt::format("{}", bytes));
+                        }
+                      });
   writer.number("memtrace_live_growth_bytes_per_step",
                 "Estimate of how much the live bytes of the host grow in each step.", &ProcessMetrics::growth);
   writer.number("memtrace_step", "Number of the present training step, from 0.", &ProcessMetrics::step);

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/watch/memory_limit.h"
@@ -18,7 +19,9 @@ struct ProcessMetrics {
   std::uint64_t resident = 0;
   std::optional<std::uint64_t> resident_peak; // VmHWM
   std::map<std::string, std::uint64_t> live;  // by memory: "host", "cuda:0"; only of recorded processes
-  std::map<std::string, std::uint64_t> lost;  // events by reason
+  // by memory and role; empty: they are not wanted
+  std::map<std::pair<std::string, std::string>, std::uint64_t> roles;
+  std::map<std::string, std::uint64_t> lost; // events by reason
   std::optional<std::uint64_t> trace_bytes;
   std::optional<std::uint64_t> recorder_bytes; // private memory of the recorder
   std::optional<std::int64_t> step;

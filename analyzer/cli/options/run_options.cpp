@@ -68,13 +68,19 @@ void add_watch_options(CLI::App& command, WatchArguments& arguments) {
                   "then also run this command line of sh, once, beside the program")
       ->type_name("CMD")
       ->check([](const std::string& text) { return text.empty() ? "expected a command line for sh" : ""; });
+  CLI::Option* const metrics =
+      command
+          .add_option(
+              "--metrics-file", arguments.metrics_file,
+              "while the program runs, write its figures to this file every 5 s, for the textfile collector "
+              "of Prometheus' node exporter; its name ends in .prom")
+          ->type_name("FILE.prom")
+          ->check(check_metrics_file);
   command
-      .add_option(
-          "--metrics-file", arguments.metrics_file,
-          "while the program runs, write its figures to this file every 5 s, for the textfile collector "
-          "of Prometheus' node exporter; its name ends in .prom")
-      ->type_name("FILE.prom")
-      ->check(check_metrics_file);
+      .add_flag(
+          "--metrics-roles", arguments.metrics_roles,
+          "with --metrics-file: write what each role holds, too; this replays the trace beside the program")
+      ->needs(metrics);
 }
 
 std::string check_grid(const std::string& text) {

@@ -73,7 +73,7 @@ JobWatch::JobWatch(const WatchArguments& arguments, WatchedJob job)
       crossings_(arguments.threshold()),
       command_(arguments.on_near_limit, job_.preload),
       metrics_(arguments.metrics_file),
-      traces_(job_.traces) {}
+      traces_(job_.traces, arguments.metrics_roles) {}
 
 void JobWatch::follow_processes(std::uint64_t now) {
   const std::uint64_t before = cpu_now();

@@ -88,6 +88,7 @@ void MetricsFile::write_if_due(std::uint64_t now, const std::vector<int>& pids,
       if (trace.step != replay::Step::none) process->step = static_cast<std::int64_t>(trace.step);
       process->phase = trace.phase;
       process->growth = trace.growth;
+      process->roles = trace.roles;
     }
     job.processes.push_back(*std::move(process));
   }

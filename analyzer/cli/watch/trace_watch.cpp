@@ -9,6 +9,7 @@
 #include <exception>
 #include <filesystem>
 #include <mutex>
+#include <new>
 #include <set>
 #include <system_error>
 #include <thread>
@@ -16,6 +17,7 @@
 
 #include "analyzer/files/read_budget.h"
 #include "analyzer/job/shared_place.h"
+#include "analyzer/live/live_process.h"
 #include "analyzer/watch/process_tree.h"
 #include "analyzer/watch/step_growth.h"
 #include "analyzer/wording/utf8.h"
@@ -29,12 +31,21 @@ constexpr auto kLeastPause = std::chrono::seconds(1);
 constexpr auto kMostPause = std::chrono::seconds(5);
 constexpr int kPauseShare = 20; // a reading takes one part of the time, if that is within the pauses
 
+// The levels of roles need a replay of all events. It takes 2 % of a core on average.
+constexpr auto kLeastRolePause = std::chrono::seconds(5);
+constexpr auto kMostRolePause = std::chrono::seconds(60); // then it would only take longer
+constexpr int kRoleShare = 50;
+
 class FollowedTraces {
  public:
+  explicit FollowedTraces(bool roles) : roles_(roles) {}
+
   std::vector<TraceView> read(std::vector<report::TraceName> names) {
     std::map<std::string, TraceAndGrowth> kept;
     std::set<int> seen;
     std::vector<TraceView> views;
+    const bool replays = roles_ && Clock::now() >= roles_due_;
+    Clock::duration cost{};
     // The newest first: a process that called exec has several traces.
     std::reverse(names.begin(), names.end());
     for (report::TraceName& name : names) {
@@ -45,8 +56,12 @@ class FollowedTraces {
       if (known != followed_.end()) followed = std::move(known->second);
       if (followed.trace == nullptr) followed.trace = std::make_unique<watch::FollowedMarks>(std::move(name));
       followed.trace->update();
+      if (replays && roles_) cost += replay(followed);
       views.push_back(view_of(followed));
     }
+    if (replays)
+      roles_due_ =
+          Clock::now() + std::clamp<Clock::duration>(kRoleShare * cost, kLeastRolePause, kMostRolePause);
     followed_ = std::move(kept);
     return views;
   }
@@ -55,9 +70,25 @@ class FollowedTraces {
   struct TraceAndGrowth {
     std::unique_ptr<watch::FollowedMarks> trace;
     watch::StepGrowth growth;
+    std::unique_ptr<live::LiveProcess> levels; // null: roles are not wanted
   };
 
-  static TraceView view_of(TraceAndGrowth& followed) {
+  Clock::duration replay(TraceAndGrowth& followed) {
+    const auto began = Clock::now();
+    try {
+      if (followed.levels == nullptr)
+        followed.levels =
+            std::make_unique<live::LiveProcess>(followed.trace->name().path, live::LiveDetail::levels);
+      followed.levels->refresh();
+    } catch (const std::bad_alloc&) { // its budget, too: phases and steps go on
+      roles_ = false;
+      std::fprintf(stderr,
+                   "memtrace: run: --metrics-roles: too little memory, so no roles are written any more\n");
+    }
+    return Clock::now() - began;
+  }
+
+  TraceView view_of(TraceAndGrowth& followed) const {
     const watch::FollowedMarks& trace = *followed.trace;
     TraceView view;
     view.pid = trace.name().pid;
@@ -72,10 +103,17 @@ class FollowedTraces {
     if (view.header && view.step != replay::Step::none)
       followed.growth.add(static_cast<std::int64_t>(view.step), view.header->live[0]);
     view.growth = followed.growth.bytes_per_step();
+    if (!roles_) followed.levels.reset();
+    if (followed.levels == nullptr) return view;
+    for (const live::MemoryNow& memory : followed.levels->now().memories)
+      for (const live::RoleNow& role : memory.roles)
+        if (role.bytes > 0) view.roles[{memory.name, role.name}] = static_cast<std::uint64_t>(role.bytes);
     return view;
   }
 
   std::map<std::string, TraceAndGrowth> followed_; // by path
+  bool roles_;
+  Clock::time_point roles_due_{};
 };
 
 } // namespace
@@ -90,21 +128,21 @@ struct TraceWatch::Shared {
   files::Budget::ThreadCount count;
 };
 
-TraceWatch::TraceWatch(std::function<std::vector<report::TraceName>()> traces)
+TraceWatch::TraceWatch(std::function<std::vector<report::TraceName>()> traces, bool roles)
     : shared_(std::make_shared<Shared>()) {
   shared_->count = files::Budget::of_command().second();
   try {
-    std::thread([shared = shared_, list = std::move(traces)] { follow(shared, list); }).detach();
+    std::thread([shared = shared_, list = std::move(traces), roles] { follow(shared, list, roles); }).detach();
   } catch (const std::system_error&) {
     shared_->over = true; // no phases and steps
   }
 }
 
 void TraceWatch::follow(const std::shared_ptr<Shared>& shared,
-                        const std::function<std::vector<report::TraceName>()>& traces) {
+                        const std::function<std::vector<report::TraceName>()>& traces, bool roles) {
   files::Budget::count_in(shared->count);
   try {
-    FollowedTraces followed;
+    FollowedTraces followed(roles);
     for (;;) {
       const auto began = Clock::now();
       std::vector<TraceView> views = followed.read(traces());

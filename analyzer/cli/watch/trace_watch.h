@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/job/trace_name.h"
@@ -25,12 +26,14 @@ struct TraceView {
   std::map<unsigned, watch::DeviceUse> devices; // by index
   std::optional<format::RingFileHeader> header; // of its rings
   std::optional<double> growth;                 // of the host, in bytes per step
+  // Bytes that each role holds, by the names of the memory and of the role. Empty if they are not wanted.
+  std::map<std::pair<std::string, std::string>, std::uint64_t> roles;
 };
 
 class TraceWatch {
  public:
-  // `traces`: lists the traces of the job. It runs on the thread.
-  explicit TraceWatch(std::function<std::vector<report::TraceName>()> traces);
+  // `traces`: lists the traces of the job. It runs on the thread. `roles`: they are wanted.
+  TraceWatch(std::function<std::vector<report::TraceName>()> traces, bool roles);
   // Leaves the thread alone: the process ends soon.
   ~TraceWatch() = default;
   TraceWatch(const TraceWatch&) = delete;
@@ -44,7 +47,7 @@ class TraceWatch {
  private:
   struct Shared;
   static void follow(const std::shared_ptr<Shared>& shared,
-                     const std::function<std::vector<report::TraceName>()>& traces);
+                     const std::function<std::vector<report::TraceName>()>& traces, bool roles);
 
   std::shared_ptr<Shared> shared_; // with the thread
 };

@@ -10,8 +10,9 @@ namespace memtrace::cli {
 
 struct WatchArguments {
   std::optional<watch::Threshold> warn_at;
-  std::string on_near_limit; // a command for sh; "": none
-  std::string metrics_file;  // "": none
+  std::string on_near_limit;  // a command for sh; "": none
+  std::string metrics_file;   // "": none
+  bool metrics_roles = false; // the level of each role, too
 
   bool warns() const { return warn_at || !on_near_limit.empty(); }
   bool watches() const { return warns() || !metrics_file.empty(); }

@@ -311,17 +311,17 @@ class Metrics(Watch):
                          {name for name in types if name.endswith("_total")})
         return out
 
-    def measured(self):
+    def measured(self, *options, until=r"^memtrace_live_bytes\S* 1[2-9]\d{7}$"):
         """Runs a program that holds 120 MiB and waits. Returns the metrics, and figures of the kernel of that time."""
         with cgroup.Group("watch", 400 * MIB) as group, subprocess.Popen(
                 group.inside(self.command("to", "120", "say", "said", "wait", "stop", options=[
-                    "--metrics-file", os.path.join(self.scratch, "f.prom")])),
+                    "--metrics-file", os.path.join(self.scratch, "f.prom"), *options])),
                 env=harness.bare_environment(), cwd=self.folder, stderr=subprocess.PIPE) as process:
             path = os.path.join(self.scratch, "f.prom")
-            until = time.monotonic() + 120
+            latest = time.monotonic() + 120
             text = ""
-            while not re.search(r"^memtrace_live_bytes\S* 1[2-9]\d{7}$", text, re.M):
-                self.assertLess(time.monotonic(), until, text)
+            while not re.search(until, text, re.M):
+                self.assertLess(time.monotonic(), latest, text)
                 time.sleep(0.05)
                 if os.path.exists(path):
                     with open(path, encoding="utf-8") as file:
@@ -351,6 +351,17 @@ class Metrics(Watch):
         self.assertAlmostEqual(charge, used, delta=24 * MIB)
         self.assertIn("machine", limits)
         self.assertTrue(all(value == 0 for _, value in families["memtrace_lost_events_total"]))
+        self.assertNotIn("memtrace_role_bytes", families, "it was not asked for")
+
+    def test_roles_add_up(self):
+        """climbs.py holds its MiB in blocks of malloc or in mappings: the roles of a report."""
+        text, pid, *_ = self.measured("--metrics-roles", until=r'^memtrace_role_bytes\S*role="(mapping|heap)"} 1[2-9]\d{7}$')
+        families = self.families(text)
+        samples = [(labels, value) for labels, value in families["memtrace_role_bytes"] if labels["pid"] == pid]
+        self.assertEqual({labels["memory"] for labels, _ in samples}, {"host"})
+        [(_, live)] = families["memtrace_live_bytes"]
+        self.assertAlmostEqual(sum(value for _, value in samples), live, delta=2 * MIB)
+        self.assertEqual(len({labels["role"] for labels, _ in samples}), len(samples))
 
     def test_a_parser_of_prometheus_reads_it(self):
         """prometheus_client's own parser, if a folder of packages has it."""

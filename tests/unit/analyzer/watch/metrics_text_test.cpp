@@ -16,6 +16,7 @@ TEST(MetricsText, HasHelpTypeAndLabels) {
   process.program = "python3";
   process.resident = 4096;
   process.live = {{"host", 5}, {"cuda:0", 6}};
+  process.roles = {{{"host", "optimizer state"}, 4}};
   process.lost = {{"disk", 2}};
   process.step = 12;
   process.phase = "forward";
@@ -29,6 +30,7 @@ TEST(MetricsText, HasHelpTypeAndLabels) {
         std::string("# TYPE memtrace_process_resident_bytes gauge"),
         "memtrace_process_resident_bytes" + who + "} 4096",
         "memtrace_live_bytes" + who + R"(,memory="cuda:0"} 6)",
+        "memtrace_role_bytes" + who + R"(,memory="host",role="optimizer state"} 4)",
         std::string("# TYPE memtrace_lost_events_total counter"),
         "memtrace_lost_events_total" + who + R"(,reason="disk"} 2)", "memtrace_step" + who + "} 12",
         "memtrace_phase" + who + R"(,phase="forward"} 1)",

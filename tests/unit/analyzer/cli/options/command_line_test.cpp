@@ -115,6 +115,10 @@ TEST(Arguments, OfRunSayWhatItWatches) {
   const auto metrics = std::get<RunArguments>(parsed({"run", "--metrics-file", "a.prom", "--", "true"}));
   EXPECT_TRUE(metrics.watch.watches());
   EXPECT_FALSE(metrics.watch.warns());
+  EXPECT_FALSE(metrics.watch.metrics_roles);
+  const auto roles =
+      std::get<RunArguments>(parsed({"run", "--metrics-roles", "--metrics-file", "a.prom", "--", "true"}));
+  EXPECT_TRUE(roles.watch.metrics_roles);
 }
 
 TEST(Arguments, OfRunWithoutASenseAreRefused) {
@@ -128,6 +132,8 @@ TEST(Arguments, OfRunWithoutASenseAreRefused) {
       refused({"run", "--metrics-file", "a.txt", "--", "true"}),
       "--metrics-file: a.txt does not end in .prom, so the textfile collector does not read it; see memtrace "
       "run --help");
+  EXPECT_EQ(refused({"run", "--metrics-roles", "--", "true"}),
+            "--metrics-roles requires --metrics-file; see memtrace run --help");
 }
 
 TEST(Arguments, OfEnvAreTheVariablesOfRun) {

@@ -16,7 +16,7 @@ import harness
 from terminal import PROMPT, TMUX, Terminal
 
 VALGRIND = shutil.which("valgrind")
-STEPS = 40000
+STEPS = 100000
 ALLOWED = 0.001  # of the instructions
 
 

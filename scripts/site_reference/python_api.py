@@ -7,7 +7,9 @@ from sources import markdown, read, table
 
 PACKAGE = "python/memtrace"
 CALLS = {"marks": ("phase", "step", "label", "snapshot", "is_recording"), "trace": ("open", "Trace"),
-         "display": ("Page",), "command": ("CommandError",)}
+         "display": ("Page",), "command": ("CommandError",), "fleet/answer": ("query", "sql", "Answer", "NoAnswer"),
+         "fleet/queries": ("QueryError",)}
+HEADINGS = {"trace": "Reports", "fleet/answer": "Fleets"}  # before these modules
 TYPES = "model"  # all its public classes
 DECORATORS = ("property", "cached_property")
 OF_JSON = {"Phase": "PhaseRow"}  # the types of the JSON that have another name
@@ -19,6 +21,7 @@ class Module:
 
     def __init__(self, name):
         self.path = f"{PACKAGE}/{name}.py"
+        self.prefix = "memtrace." + name.rpartition("/")[0].replace("/", ".") + ("." if "/" in name else "")
         self.text = read(self.path)
         self.lines = self.text.splitlines()
         self.definitions = {node.name: node for node in ast.parse(self.text).body
@@ -37,7 +40,7 @@ class Module:
         return self.function(node) if isinstance(node, ast.FunctionDef) else self.klass(node)
 
     def function(self, node):
-        return f"### {node.name}\n\n{shown(f'memtrace.{node.name}{signature(node)}')}\n{about(node)}"
+        return f"### {node.name}\n\n{shown(f'{self.prefix}{node.name}{signature(node)}')}\n{about(node)}"
 
     def klass(self, node):
         """Returns a class: how it is made, its fields and properties, its methods."""
@@ -125,8 +128,8 @@ def roles():
 def page():
     parts = ["## In the program\n"]
     for module, names in CALLS.items():
-        if module == "trace":
-            parts.append("## Reports\n")
+        if module in HEADINGS:
+            parts.append(f"## {HEADINGS[module]}\n")
         known = Module(module)
         parts += [known.entry(name) for name in names]
     types = Module(TYPES)

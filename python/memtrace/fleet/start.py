@@ -7,13 +7,10 @@ import csv
 import json
 import os
 import sys
-from typing import Any
 
-from . import duckdb_engine, spark_engine
-from .queries import Refused, all_queries, check_directories, find_query
+from .answer import ENGINES, Answer, run
+from .queries import QueryError, all_queries, find_query
 from .text_table import WIDTH, text_table
-
-ENGINES = {"duckdb": duckdb_engine.run, "spark": spark_engine.run}
 
 
 def _parse(words: list[str]) -> argparse.Namespace:
@@ -29,23 +26,17 @@ def _parse(words: list[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def rounded(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Engines add numbers in different orders, so the last digits differ."""
-    return tuple(float(f"{value:.9g}") if isinstance(value, float) else value for value in row)
-
-
-def _print(name: str, form: str, columns: list[str], rows: list[tuple[Any, ...]], most: int) -> None:
+def _print(answer: Answer, form: str, most: int) -> None:
     if form == "json":
-        print(json.dumps({"schema": "memtrace.fleet/1", "query": name,
-                          "rows": [dict(zip(columns, row)) for row in rows]}, indent=1))
+        print(json.dumps({"schema": "memtrace.fleet/1", "query": answer.query, "rows": answer.rows()}, indent=1))
     elif form == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(rows)
-    elif not rows:
-        print(f"{name}: no row")
+        writer.writerow(answer.columns)
+        writer.writerows(answer.values)
+    elif not answer.values:
+        print(f"{answer.query}: no row")
     else:
-        print("\n".join(text_table(columns, rows, most)))
+        print("\n".join(text_table(answer.columns, answer.values, most)))
 
 
 def _list() -> None:
@@ -63,12 +54,10 @@ def main(words: list[str]) -> int:
         if arguments.list:
             _list()
             return 0
-        query = find_query(arguments.query)
-        check_directories(arguments.directories, query.tables)
-        columns, rows = ENGINES[arguments.engine](query, arguments.directories, arguments.job, arguments.master)
-        _print(query.name, arguments.format, columns, list(map(rounded, rows)), arguments.rows)
+        answer = run(find_query(arguments.query), arguments.directories, arguments.job, arguments.engine, arguments.master)
+        _print(answer, arguments.format, arguments.rows)
         sys.stdout.flush()
-    except Refused as refused:
+    except QueryError as refused:
         print(f"memtrace: fleet: {refused}", file=sys.stderr)
         return 2
     except BrokenPipeError:

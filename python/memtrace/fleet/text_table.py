@@ -2,6 +2,7 @@
 """Tables of text."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Optional
 
 WIDTH = 100
@@ -69,7 +70,7 @@ def _as_list(columns: list[str], rows: list[list[str]]) -> list[str]:
     return lines[:-1]
 
 
-def _kept(columns: list[str], rows: list[tuple[Any, ...]]) -> tuple[list[str], list[int]]:
+def _kept(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> tuple[list[str], list[int]]:
     """Returns the jobs that all rows have, and the columns that are shown."""
     head, kept = [], []
     for at, column in enumerate(columns):
@@ -95,7 +96,7 @@ def _as_table(names: list[str], cells: list[list[str]], is_text: list[bool]) -> 
     return lines
 
 
-def text_table(columns: list[str], rows: list[tuple[Any, ...]], most: int) -> list[str]:
+def text_table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], most: int) -> list[str]:
     """Returns lines. A job that all rows have is named once, and a column without values is left out."""
     head, kept = _kept(columns, rows)
     lines = [_shorten(", ".join(head), WIDTH), ""] if head else []

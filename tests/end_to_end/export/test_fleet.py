@@ -7,16 +7,17 @@ import unittest
 
 import fleets
 import harness
+import python_package
 from fleets import QUERIES, RANKS, SECONDS, STEP
 from harness import MIB
 
 GIB_HOUR = 3600 * 1024 * MIB
-FAULTS = ("growth", "hosts", "outliers", "regressions")  # without a fault they have no row
+FAULTS = ("growth", "hosts", "outliers")  # without a fault they have no row
 RECORDED = """
 import os, sys, time
-if len(sys.argv) > 1:
+if sys.argv[1:] == ["rank"]:
     import memtrace
-    rank, leak = int(os.environ["RANK"]), []
+    rank, world, leak = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), []
     with memtrace.phase("load"):
         kept = bytearray(70 << 20)
         more = bytearray((100 if rank == 1 else 0) << 20)
@@ -25,14 +26,15 @@ if len(sys.argv) > 1:
         memtrace.step(step)
         with memtrace.phase("forward"):
             batch = bytearray(8 << 20)
-            if rank >= 4:
+            if rank * 2 >= world:
                 leak.append(bytearray(1 << 20))
             time.sleep(pause)
             del batch
 else:
     ranks = []
-    for rank in range(8):
-        os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="8", MEMTRACE_RANKS="pp=2,dp=2,tp=2", STARTED=str(time.time()))
+    world = int(sys.argv[1])
+    for rank in range(world):
+        os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(world), STARTED=str(time.time()))
         ranks.append(os.spawnv(os.P_NOWAIT, sys.executable, [sys.executable, __file__, "rank"]))
     for pid in ranks:
         os.waitpid(pid, 0)
@@ -123,18 +125,20 @@ class Planted(fleets.FleetCase):
     def test_a_fleet_without_a_fault_has_no_row(self):
         self.plant("a", faults=False)
         self.assertEqual([self.ask(query) for query in FAULTS], [[]] * len(FAULTS))
+        self.assertEqual(self.ask("findings"), [{"job": "a", "finding": "rank-copies", "memory": "host", "line": "train.py:30",
+                                                 "processes": None, "all_bytes": 700 * MIB, "highest_bytes": None,
+                                                 "highest_rank": None}])
         self.assertEqual(self.fleet("outliers", self.files), "outliers: no row\n")
 
     def test_regressions_between_two_jobs(self):
-        header = self.header()
-        self.plant("old", faults=True, started=500.0, header=header)
-        self.plant("first run", faults=False, started=1000.0, header=header)
-        self.plant("second/run", faults=False, started=2000.0, more=64 * MIB, header=header)
+        self.plant("old", faults=True, started=500.0)
+        self.plant("first run", faults=False, started=1000.0)
+        self.plant("second/run", faults=False, started=2000.0, more=64 * MIB)
         columns = "before_job", "after_job", "memory", "line", "role", "before_bytes", "after_bytes", "more_bytes"
         expected = ("second/run", "host", "train.py:20", "activation", 100 * MIB, 164 * MIB, 64 * MIB)
         self.assertEqual(chosen(self.ask("regressions"), *columns), [("first run", *expected)])
-        self.assertEqual(chosen(self.ask("regressions", "--job", "old", "--job", "second/run"), *columns), [("old", *expected)])
-        self.assertEqual({row["job"] for row in self.ask("sites", "--job", "second/run")}, {"second/run"})
+        self.assertEqual(chosen(self.ask("regressions", jobs=["old", "second/run"]), *columns), [("old", *expected)])
+        self.assertEqual({row["job"] for row in self.ask_command("sites", "--job", "second/run")}, {"second/run"})
         self.assertIn("before job first run, after job second/run\n", self.fleet("regressions", self.files))
 
     def test_names_of_jobs(self):
@@ -155,10 +159,9 @@ class Planted(fleets.FleetCase):
 
     @harness.only_in_long
     def test_two_directories_are_one_fleet(self):
-        header = self.header()
-        self.plant("a", faults=False, header=header)
+        self.plant("a", faults=False)
         first, self.files = self.files, os.path.join(self.scratch, "other")
-        self.plant("b", faults=True, header=header)
+        self.plant("b", faults=True)
         self.assertEqual({row["job"] for row in self.ask("sites", first)}, {"a", "b"})
         self.assertEqual({row["job"] for row in self.ask("outliers", first)}, {"b"})
         self.assertEqual({row["job"] for row in self.ask("sites", "file://" + first)}, {"a", "b"})  # as an address
@@ -169,6 +172,7 @@ class Planted(fleets.FleetCase):
             self.assertLessEqual(max(map(len, text.splitlines())), 100, text)
         rows = list(csv.DictReader(io.StringIO(self.fleet("sites", self.files, "--format", "csv"))))
         self.assertEqual([{name: str(value) for name, value in row.items()} for row in self.ask("sites")], rows)
+        self.assertEqual(self.ask_command("sites"), self.ask("sites"))
         text = self.fleet("outliers", self.files)
         self.assertIn("job a\n", text)
         self.assertRegex(text, r"\n +5  pp0 tp1 dp2  node1  host +800\.0 MiB  300\.0 MiB  unknown  train\.py:99 ")
@@ -180,42 +184,46 @@ class Planted(fleets.FleetCase):
         path = os.path.join(self.scratch, "mine.sql")
         with open(path, "w", encoding="utf-8") as file:
             file.write("SELECT p.host, COUNT(*) AS ranks FROM processes p GROUP BY 1 ORDER BY 1;\n")
-        self.assertEqual(self.ask("mine.sql"), [{"host": "node0", "ranks": 2}])
+        self.assertEqual(self.ask_command("mine.sql"), [{"host": "node0", "ranks": 2}])
 
     @harness.only_in_long
     def test_spark_gives_the_same_rows(self):
         spark = harness.packages("spark")
-        header = self.header()
         for job, faults, more in (("a b", True, 0), ("c", False, 64 * MIB)):
-            self.plant(job, faults, started=1000.0 + more, more=more, header=header)
+            self.plant(job, faults, started=1000.0 + more, more=more)
         expected = {query: self.ask(query) for query in QUERIES}
         self.assertTrue(all(expected.values()), expected)
         self.assertEqual(self.ask_spark(*QUERIES), expected)
         self.with_packages["PYTHONPATH"] += os.pathsep + spark
-        self.assertEqual(self.ask("outliers", "--engine", "spark", "--master", "local[2]", "--job", "a b"), expected["outliers"])
+        self.assertEqual(self.ask_command("outliers", "--engine", "spark", "--master", "local[2]", "--job", "a b"), expected["outliers"])
 
 
 class Recorded(fleets.FleetCase):
+    WORLD, GRID = (8, {"pp": 2, "dp": 2, "tp": 2}) if harness.ALL else (4, {"pp": 2, "dp": 1, "tp": 2})
+
     def setUp(self):
         super().setUp()
         path = os.path.join(self.scratch, "ranks.py")
         with open(path, "w", encoding="utf-8") as file:
             file.write(RECORDED)
-        self.trace([fleets.python(), path], {**harness.RECORD_ALL, "PYTHONPATH": fleets.python_path()})
+        grid = ",".join(f"{axis}={size}" for axis, size in self.GRID.items())
+        _, self.job = self.trace([fleets.python(), path, str(self.WORLD)],
+                                 {**harness.RECORD_ALL, "PYTHONPATH": fleets.python_path(), "MEMTRACE_RANKS": grid})
         self.command_with_packages("export", self.out, "--to", "parquet", "-o", self.files, "--python", harness.torch_python())
-        self.ranks = {process["rank"]: process for process in self.report()["processes"] if process["rank"] is not None}
+        self.ranks = {process["rank"]: process for process in self.job["processes"] if process["rank"] is not None}
 
     def command_with_packages(self, *words):
         done = self.run_in("exported", [harness.COMMAND, *words], self.with_packages, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_ranks_that_were_recorded(self):
-        self.assertEqual(sorted(self.ranks), list(range(8)))
+        self.assertEqual(sorted(self.ranks), list(range(self.WORLD)))
         row, = self.ask("outliers")
         self.assertEqual((row["rank"], row["place"], row["line"]), (1, "pp0 tp1 dp0", "ranks.py:8"))
         self.assertAlmostEqual(row["of_line_bytes"], 100 * MIB, delta=8192)  # with the head of the block
-        self.assertEqual(chosen(self.ask("growth"), "grows", "ranks", "growing"), [("pp 1", 4, 4)])
-        self.assertEqual(self.ask("hosts"), [])
+        half = self.WORLD // 2
+        self.assertEqual(chosen(self.ask("growth"), "grows", "ranks", "growing"), [("pp 1", half, half)])
+        self.assertIn("these files have no job with two hosts", self.asked("hosts")["error"])
         self.check_peaks()
         self.check_findings()
         self.check_levels()
@@ -224,7 +232,8 @@ class Recorded(fleets.FleetCase):
         """Against the JSON of the report."""
         highest = {}
         for number, process in self.ranks.items():
-            self.assertEqual(process["coordinates"], {"pp": number // 4, "dp": number // 2 % 2, "tp": number % 2})
+            self.assertEqual(process["coordinates"], {"pp": number * 2 // self.WORLD, "dp": number // 2 % self.GRID["dp"],
+                                                      "tp": number % 2})
             for phase in process["phases"]:
                 if phase["memory"] == "host" and phase.get("count") and phase.get("peak_live"):
                     for place in ("all ranks", *(f"{axis} {at}" for axis, at in process["coordinates"].items())):
@@ -233,19 +242,19 @@ class Recorded(fleets.FleetCase):
         for key, levels in highest.items():
             self.assertEqual(rows[key]["highest_bytes"], max(max(one) for one in levels.values()), key)
             self.assertEqual(rows[key]["ranks"], len(levels), key)
-        self.assertEqual({row["ranks"] for row in rows.values() if row["place"] == "all ranks"}, {8})  # without the launcher
+        self.assertEqual({row["ranks"] for row in rows.values() if row["place"] == "all ranks"}, {self.WORLD})  # without the launcher
         self.assertIn(("forward", "pp 1"), highest)
 
     def check_findings(self):
         """Those of a rank and those of the job, against the JSON of the report."""
-        expected = {(finding["id"], None): finding["bytes"] for finding in self.report()["findings"]}
+        expected = {(finding["id"], None): finding["bytes"] for finding in self.job["findings"]}
         self.assertIn(("rank-copies", None), expected)
         found = {}
         for process in self.ranks.values():
             for finding in process["findings"]:
                 found.setdefault(finding["id"], []).append(finding["bytes"])
         expected.update({(name, len(sizes)): sum(sizes) for name, sizes in found.items()})
-        self.assertIn(("leak-per-step", 4), expected)
+        self.assertIn(("leak-per-step", self.WORLD // 2), expected)
         self.assertEqual({(row["finding"], row["processes"]): row["all_bytes"] for row in self.ask("findings")}, expected)
 
     def check_levels(self):
@@ -256,8 +265,8 @@ class Recorded(fleets.FleetCase):
         with open(sql, "w", encoding="utf-8") as file:
             file.write("SELECT p.pid, u.seconds, u.byte_seconds, u.highest FROM usage u JOIN processes p "
                        "ON p.process = u.process AND p.job = u.job WHERE p.rank IS NOT NULL AND u.memory = 'host' AND u.measure = 'live'")
-        rows = self.ask("usage.sql")
-        self.assertEqual(len(rows), 8)
+        rows = self.ask(sql)
+        self.assertEqual(len(rows), self.WORLD)
         import sqlite3  # pylint: disable=import-outside-toplevel
         with sqlite3.connect(path) as database:
             for row in rows:
@@ -269,6 +278,88 @@ class Recorded(fleets.FleetCase):
                 self.assertAlmostEqual(row["byte_seconds"] / total, 1, delta=0.005)
                 self.assertEqual(row["highest"], max(level for _, level in points))
                 self.assertAlmostEqual(row["seconds"], of[1] - points[0][0], places=6)
+
+
+class Lacks(fleets.FleetCase):
+    """A query that has no row because of what was exported says so, and names the way out."""
+
+    # Of a rank alone, from whose files most tables are left out.
+    OF_ONE_RANK = {"growth": "no samples of a rank; export a trace that memtrace run recorded: ",
+                   "headroom": "it reads limits, and these files have none",
+                   "hosts": "no job with two hosts whose memory is known; export the traces of all hosts",
+                   "outliers": "no stage in these files has two ranks; export the traces of all ranks",
+                   "peaks": "no phase; mark phases in the program: with memtrace.phase(",
+                   "regressions": "only one job is read; export another job, too: ",
+                   "sites": "it reads the blocks at a peak, and these files have none",
+                   "waste": "it reads ledgers, blocks at a peak and reserved memory, and these files have none of them"}
+
+    def lack(self, query, **more):
+        """Returns what the query says, which is one line."""
+        text = self.asked(query, **more)["error"]
+        self.assertRegex(text, rf"\A{query}: it [^\n;]*; [^\n]*\Z")
+        return text
+
+    def test_each_query_says_what_the_files_lack(self):
+        self.plant("a", faults=True, ranks=1, leave_out=("headroom", "job_findings", "ledgers", "peaks", "phases", "samples", "usage"))
+        self.assertEqual([*self.OF_ONE_RANK, "findings"], [*(query for query in QUERIES if query != "findings"), "findings"])
+        for query, text in self.OF_ONE_RANK.items():
+            said = self.lack(query)
+            self.assertIn(text, said)
+            if query != "peaks":
+                self.assertIn(f"memtrace export TRACE --to parquet -o {self.files}", said)
+        self.assertEqual(self.ask("findings"), [])  # it is the answer
+
+    def test_two_ranks_without_blocks(self):
+        self.plant("a", faults=False, ranks=2, leave_out=("peaks",))
+        self.assertIn("it reads the blocks at a peak", self.lack("outliers"))
+        self.plant("b", faults=False, ranks=2, leave_out=("peaks",))
+        self.assertIn("it reads the blocks at a peak", self.lack("regressions"))
+
+    def test_regressions_of_one_job(self):
+        """The command refuses it in each format, and names both ways out."""
+        self.plant("a", faults=True)
+        for words in ((), ("--format", "json")):
+            text = self.fleet("regressions", self.files, *words, status=2)
+            self.assertRegex(text, r"\Amemtrace: fleet: regressions: it compares [^\n]*\n\Z")
+            self.assertIn(f"memtrace export TRACE --to parquet -o {self.files}; or name its directory, too: "
+                          f"memtrace fleet regressions {self.files} DIR\n", text)
+        self.plant("b", faults=False, started=2000.0)
+        self.assertEqual(self.ask("regressions"), [])  # with the second job, it is the answer
+        self.assertIn("name another one as well: --job b --job JOB; or leave --job out", self.lack("regressions", jobs=["b"]))
+        self.assertEqual(self.asked("sites", jobs=["b", "c"]), {"error": f"--job c: {self.files} has no such job; it has a, b"})
+        path = os.path.join(self.scratch, "regressions.sql")  # of the user: nothing is known about it
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("SELECT p.host FROM processes p WHERE p.host = 'none'")
+        self.assertEqual(self.ask(path, jobs=["b"]), [])
+
+
+class Package(fleets.FleetCase):
+    """memtrace.fleet, as programs use it."""
+
+    def test_the_example_of_the_page(self):
+        self.plant("a", faults=True)
+        (example,) = [text for language, text in python_package.blocks_of_code("fleet.md") if language == "python"]
+        out = self.answer("run", self.scratch, example + "out = [row, ranks.to_dict('list'), len(answer), answer.columns, repr(answer)]")
+        self.assertEqual(out[0], self.ask("outliers")[0])
+        self.assertEqual(out[1], {"host": [f"node{host}" for host in range(4)], "ranks": [4] * 4})
+        self.assertEqual(out[2:], [1, list(out[0]), "<memtrace.fleet.Answer of outliers: 1 rows>"])
+
+    def test_what_it_raises(self):
+        self.plant("a", faults=True, ranks=1)
+        out = self.answer("run", self.scratch, """
+from memtrace import fleet
+out = []
+for call in (lambda: fleet.query("outliers"), lambda: fleet.query("nonsense"), lambda: fleet.sql("SELECT nothing FROM peaks"),
+             lambda: fleet.query("sites", engine="mine")):
+    try:
+        call()
+    except fleet.QueryError as error:
+        out.append([type(error).__name__, str(error), list(getattr(error, "answer", fleet.Answer("", (), ())).columns)])
+""")
+        self.assertEqual([kind for kind, _, _ in out], ["NoAnswer", "QueryError", "QueryError", "QueryError"])
+        for (_, text, _), part in zip(out, ("-o fleet", "there are findings, growth", '"nothing"', "duckdb, spark")):
+            self.assertIn(part, text)
+        self.assertEqual(out[0][2][:3], ["job", "rank", "place"])
 
 
 class Refusals(fleets.FleetCase):

@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+import unittest
 
 import exports
 import harness
@@ -16,24 +17,28 @@ SAVE = "#!/bin/sh\necho ready\nexec cat > \"$STREAM\"\n"
 # One session of Spark for many queries: it takes half a minute to start.
 ASK_SPARK = """
 import json, sys
-from memtrace.fleet import queries, spark_engine
-from memtrace.fleet.start import rounded
-session = spark_engine.start("local[2]")
+from pyspark.sql import SparkSession
+from memtrace import fleet
+spark = SparkSession.builder.master("local[2]").config("spark.ui.showConsoleProgress", "false").getOrCreate()
+spark.sparkContext.setLogLevel("OFF")
 out = {}
 for name in sys.argv[2:]:
-    columns, rows = spark_engine.answer(session, queries.find_query(name), [sys.argv[1]], [])
-    out[name] = [dict(zip(columns, rounded(row))) for row in rows]
-session.stop()
+    try:
+        out[name] = fleet.query(name, sys.argv[1], engine="spark").rows()
+    except fleet.NoAnswer as lack:
+        out[name] = str(lack)
+assert spark.range(3).count() == 3  # the session of the program goes on
+spark.stop()
 print(json.dumps(out))
 """
-WRITE = "import sys; from memtrace.fleet.parquet_files import main; sys.exit(main(sys.argv[1:]))"
 
 
 class Rows:
     """Rows by the names of columns, as the stream that the writer of Parquet reads."""
 
-    def __init__(self, header):
+    def __init__(self, header, leave_out=()):
         self.header = header
+        self.left_out = leave_out
         self.columns = {name: [column for column, _ in table["columns"]] for name, table in header["tables"].items()}
         self.lines = [header]
         self.count = 0
@@ -44,6 +49,8 @@ class Rows:
     def add(self, table, **values):
         unknown = set(values) - set(self.columns[table])
         assert not unknown, unknown
+        if table in self.left_out:
+            return
         self.lines.append([table, *(values.get(column) for column in self.columns[table])])
         self.count += 1
 
@@ -109,8 +116,26 @@ class Rank:
                      seconds=SECONDS, byte_seconds=level * SECONDS, highest=level)
 
 
+class Answers:
+    """A process that writes and asks fleets, as the commands do. See programs/fleet_answers.py."""
+
+    def __init__(self, environment):
+        self.process = subprocess.Popen([harness.torch_python(), harness.program("fleet_answers.py")], env=environment, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def __call__(self, *words):
+        print(json.dumps(words), file=self.process.stdin, flush=True)
+        return json.loads(self.process.stdout.readline())
+
+    def end(self):
+        self.process.communicate(timeout=60)
+
+
 class FleetCase(exports.ExportCase):
     """A directory of Parquet, and the rows that a query gives."""
+
+    answers = None  # of all cases
+    known_header = None
 
     def setUp(self):
         super().setUp()
@@ -118,10 +143,21 @@ class FleetCase(exports.ExportCase):
         self.with_packages = harness.bare_environment(PYTHONPATH=os.pathsep.join(
             (harness.packages("datasets"), harness.packages("duckdb"), os.path.join(harness.ROOT, "python"))))
 
+    def answer(self, *words):
+        """Returns what the process that answers says, and starts it with the first request."""
+        if FleetCase.answers is None:
+            FleetCase.answers = Answers(self.with_packages)
+            unittest.addModuleCleanup(FleetCase.answers.end)
+        return FleetCase.answers(*words)
+
     def header(self):
         """Returns the first line of the stream of a real export."""
-        if not os.path.isdir(self.out):
-            self.trace_c()
+        if FleetCase.known_header is None:
+            FleetCase.known_header = self.export_header()
+        return FleetCase.known_header
+
+    def export_header(self):
+        self.run_in("traced", [harness.victim("known_memory")], self.environment(**harness.RECORD_ALL))
         save, stream = (os.path.join(self.scratch, name) for name in ("save", "stream"))
         with open(save, "w", encoding="utf-8") as file:
             file.write(SAVE)
@@ -131,9 +167,9 @@ class FleetCase(exports.ExportCase):
         with open(stream, encoding="utf-8") as file:
             return json.loads(file.readline())
 
-    def plant(self, job, faults, started=1000.0, more=0, header=None, ranks=RANKS):
-        """Writes the first ranks of a job of 16, and returns their figures."""
-        rows = Rows(header or self.header())
+    def plant(self, job, faults, started=1000.0, more=0, ranks=RANKS, leave_out=()):
+        """Writes the first ranks of a job of 16, and returns their figures. `leave_out`: tables that stay empty."""
+        rows = Rows(self.header(), leave_out)
         written = [Rank(number, faults) for number in range(ranks)]
         for rank in written:
             rank.write(rows, job, started, more)
@@ -141,8 +177,10 @@ class FleetCase(exports.ExportCase):
         return written
 
     def write(self, rows):
-        subprocess.run([harness.torch_python(), "-c", WRITE, self.files], input=rows.text(), text=True, check=True,
-                       stdout=subprocess.DEVNULL, env=self.with_packages, timeout=120)
+        stream = os.path.join(self.scratch, "rows")
+        with open(stream, "w", encoding="utf-8") as file:
+            file.write(rows.text())
+        self.assertEqual(self.answer("write", self.files, stream), 0)
 
     def fleet(self, *words, status=0):
         """Returns what `memtrace fleet` writes, or its error."""
@@ -154,7 +192,16 @@ class FleetCase(exports.ExportCase):
             self.assertEqual(done.stderr, "")
         return done.stdout if status == 0 else done.stderr
 
-    def ask(self, query, *words):
+    def asked(self, query, *directories, jobs=()):
+        """Returns {"rows": ...}, or {"error": ...}."""
+        return self.answer("ask", query, [self.files, *directories], list(jobs))
+
+    def ask(self, query, *directories, jobs=()):
+        answer = self.asked(query, *directories, jobs=jobs)
+        self.assertEqual(list(answer), ["rows"], answer)
+        return answer["rows"]
+
+    def ask_command(self, query, *words):
         return json.loads(self.fleet(query, self.files, "--format", "json", *words))["rows"]
 
     def ask_spark(self, *names):

@@ -16,6 +16,7 @@ triton=$cache/triton
 perfetto=$cache/perfetto
 prometheus=$cache/prometheus
 duckdb=$cache/duckdb
+matplotlib=$cache/matplotlib
 spark=$cache/spark
 pytest=$cache/pytest
 site=$cache/site # mkdocs-material, which makes a site of the documents

@@ -18,6 +18,7 @@ constexpr const char* kUsage =
     "  outlier=RANK:PERCENT     this rank has so many percent more activations; may be repeated\n"
     "  leak=AXIS:PLACE:BYTES    the ranks at this place of pp, dp or tp keep BYTES of each step; may be "
     "repeated\n"
+    "  rounding=BYTES           each block of activations has so many bytes that were not asked for\n"
     "  half=HOST                the host of this number, from 0, has half the memory; may be repeated\n"
     "  pp=N tp=N                sizes of the axes (2 if RANKS is even; 2 if it is a multiple of 4 from 100 "
     "on)\n"
@@ -36,6 +37,7 @@ struct Request {
   FleetPlan plan;
   std::map<std::uint32_t, std::uint32_t> outliers; // percent by rank
   std::vector<Leak> leaks;
+  std::uint64_t rounding = 0;
   std::vector<std::uint32_t> half;
 };
 
@@ -70,6 +72,8 @@ void apply(Request& request, const std::string& key, const std::string& value) {
   } else if (key == "leak") {
     const auto all = parts(value, 3);
     request.leaks.push_back({all[0], small(all[1]), number(all[2])});
+  } else if (key == "rounding") {
+    request.rounding = number(value);
   } else if (key == "half") {
     request.half.push_back(small(value));
   } else if (key == "hours") {
@@ -111,6 +115,7 @@ bool is_at(const Leak& leak, const Place& place) {
 
 Planted planted_in(const Request& request, const Place& place) {
   Planted out;
+  out.rounding = request.rounding;
   const auto more = request.outliers.find(place.rank);
   if (more != request.outliers.end()) out.more_activations = more->second;
   for (const Leak& leak : request.leaks)
@@ -190,9 +195,10 @@ void write_fleet(const Request& request) {
       "\"steps\": %u, \"hours\": %g, \"bytes\": %llu, \"records\": %llu,\n",
       plan.job.c_str(), plan.ranks, (plan.ranks - 1) / plan.ranks_of_host + 1, plan.pp, plan.dp(), plan.tp,
       plan.steps, plan.hours, static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(records));
-  std::printf(" \"outliers\": %s,\n \"leaks\": %s,\n \"half_memory\": %s,\n \"peaks\": [%s]}\n",
-              outliers_json(request).c_str(), leaks_json(request).c_str(), half_json(request).c_str(),
-              peaks.c_str());
+  std::printf(
+      " \"outliers\": %s,\n \"leaks\": %s,\n \"half_memory\": %s,\n \"rounding\": %llu, \"peaks\": [%s]}\n",
+      outliers_json(request).c_str(), leaks_json(request).c_str(), half_json(request).c_str(),
+      static_cast<unsigned long long>(request.rounding * FleetRank::kLayers), peaks.c_str());
 }
 
 } // namespace

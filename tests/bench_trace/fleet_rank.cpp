@@ -15,7 +15,7 @@ using format::StackId;
 constexpr std::uint64_t kMib = 1 << 20, kGib = 1 << 30;
 constexpr std::uint64_t kStart = 5'000'000'000'000;        // stamp of the process's start
 constexpr std::uint64_t kUnix = 1'700'000'000'000'000'000; // Unix time at that stamp
-constexpr std::uint64_t kLayers = 4;                       // of each stage
+constexpr std::uint64_t kLayers = FleetRank::kLayers;
 constexpr std::uint64_t kLayer = 48 * kMib, kEmbedding = 256 * kMib;
 constexpr std::uint64_t kActivation = 192 * kMib; // of a layer
 constexpr std::uint64_t kLibraries = 350 * kMib;  // resident and no allocation
@@ -118,7 +118,7 @@ void FleetRank::note(const std::string& fact) {
   output_.put(0, note);
 }
 
-FleetRank::Block FleetRank::born(StackId stack, std::uint64_t bytes) {
+FleetRank::Block FleetRank::born(StackId stack, std::uint64_t bytes, std::uint64_t rounding) {
   Block block{0, bytes};
   auto& reusable = free_[bytes];
   if (reusable.empty()) {
@@ -130,7 +130,7 @@ FleetRank::Block FleetRank::born(StackId stack, std::uint64_t bytes) {
   }
   RingRecord birth = record(EventType::birth, format::kTensor);
   birth.kind = static_cast<std::uint8_t>(format::Kind::heap);
-  birth.put(format::BirthEvent{block.address, bytes, bytes, stack, {}, {}});
+  birth.put(format::BirthEvent{block.address, bytes, bytes - rounding, stack, {}, {}});
   output_.put(0, birth);
   live_ += static_cast<std::int64_t>(bytes);
   peak_ = std::max(peak_, live_);
@@ -238,8 +238,9 @@ void FleetRank::forward() {
   phase(EventType::phase_begin, "forward");
   const StackId line = stack({{"/home/user/train.py:52", "main"}, {kActivationLine, "forward"}});
   for (std::uint64_t i = 0; i < kLayers; ++i)
-    activations_.push_back(
-        born(line, noisy(kActivation, 128) * (100 + planted_.more_activations) / 100 / 4096 * 4096));
+    activations_.push_back(born(line,
+                                noisy(kActivation, 128) * (100 + planted_.more_activations) / 100 / 4096 * 4096,
+                                planted_.rounding));
   if (planted_.leak != 0) born(stack({{"/home/user/train.py:52", "main"}, {kLeakLine, "log"}}), planted_.leak);
   phase(EventType::phase_end, "forward");
 }

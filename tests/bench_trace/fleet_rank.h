@@ -28,6 +28,7 @@ struct FleetPlan {
 struct Planted {
   std::uint32_t more_activations = 0; // percent
   std::uint64_t leak = 0;             // bytes of a step
+  std::uint64_t rounding = 0;         // bytes of each block of activations that were not asked for
   bool half_memory = false;           // of the host
 };
 
@@ -46,6 +47,7 @@ class FleetRank {
   FleetRank(Output& output, const FleetPlan& plan, Place place, Planted planted);
   void run();
 
+  static constexpr std::uint64_t kLayers = 4; // of each stage
   static std::string file_name(const FleetPlan& plan, const Place& place);
   static constexpr const char* kLeakLine = "/home/user/train.py:88";
   static constexpr const char* kActivationLine = "/home/user/model.py:41";
@@ -64,7 +66,7 @@ class FleetRank {
   format::StackId stack(const std::vector<std::pair<std::string, std::string>>& frames);
   void note(const std::string& text);
 
-  Block born(format::StackId stack, std::uint64_t bytes);
+  Block born(format::StackId stack, std::uint64_t bytes, std::uint64_t rounding = 0);
   void died(const Block& block);
   void label(const Block& block, const std::string& role, const std::string& name);
   void phase(format::EventType type, const std::string& name);

@@ -70,6 +70,11 @@ class Site(Case):
         with self.subTest("each document has a page"):
             documents = glob.glob("**/*.md", root_dir=os.path.join(harness.ROOT, "docs"), recursive=True)
             self.assertEqual([one for one in documents if one.replace("README", "index")[:-2] + "html" not in self.pages], [])
+        with self.subTest("a notebook is a page with its plots, and each link to it leads there"):
+            plots = self.pages["fleet-plots.html"].found
+            self.assertEqual([one for one in plots if one.startswith("fleet-plots")], [f"fleet-plots-{number}.png" for number in range(1, 6)])
+            self.assertNotIn('href="fleet-plots.ipynb"', text_of(self.site, "fleet.html"))
+            self.assertTrue(os.path.isfile(os.path.join(self.site, "fleet-plots.ipynb")))
         with self.subTest("no page makes a request to another host"):
             self.assertGreater(sum(len(page.found) for page in self.pages.values()), 4 * len(self.pages))
             for name, page in self.pages.items():

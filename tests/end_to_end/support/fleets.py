@@ -117,7 +117,7 @@ class Rank:
 
 
 class Answers:
-    """A process that writes and asks fleets, as the commands do. See programs/fleet_answers.py."""
+    """A process that writes and asks fleets, as the commands do. See programs/tools/fleet_answers.py."""
 
     def __init__(self, environment):
         self.process = subprocess.Popen([harness.torch_python(), harness.program("fleet_answers.py")], env=environment, text=True,

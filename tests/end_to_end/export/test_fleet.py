@@ -8,7 +8,7 @@ import unittest
 import fleets
 import harness
 import python_package
-from fleets import QUERIES, RANKS, SECONDS, STEP
+from fleets import HOSTS, OUTLIER, QUERIES, RANKS, SECONDS, STEP
 from harness import MIB
 
 GIB_HOUR = 3600 * 1024 * MIB
@@ -50,7 +50,7 @@ class Planted(fleets.FleetCase):
 
     def test_a_fleet_with_faults(self):
         ranks = self.plant("a", faults=True)
-        self.check_faults()
+        self.check_faults(ranks)
         self.check_peaks(ranks)
         self.check_sites(ranks)
         self.check_waste(ranks)
@@ -61,17 +61,18 @@ class Planted(fleets.FleetCase):
                          [("rank-copies", "train.py:30", None, 700 * MIB, None, None),
                           ("leak-per-step", "-", len(leaks), sum(leaks), max(leaks), RANKS - 1)])
 
-    def check_faults(self):
+    def check_faults(self, ranks):
+        rank, on_host = ranks[OUTLIER], RANKS // HOSTS
         self.assertEqual(chosen(self.ask("outliers"), "rank", "host", "place", "memory", "held_bytes", "more_bytes",
                                 "role", "line", "of_line_bytes"),
-                         [(5, "node1", "pp0 tp1 dp2", "host", 800 * MIB, 300 * MIB, "unknown", "train.py:99",
+                         [(OUTLIER, "node0", f"pp{rank.pp} tp{rank.tp} dp{rank.dp}", "host", 800 * MIB, 300 * MIB, "unknown", "train.py:99",
                            300 * MIB)])
         self.assertEqual(chosen(self.ask("growth"), "memory", "grows", "ranks", "growing", "median_a_day_bytes"),
                          [("host", "tp 1", RANKS // 2, RANKS // 2, self.growth_of(4096))])
         self.assertEqual(chosen(self.ask("hosts"), "host", "differs_in", "here_bytes", "others_bytes", "ranks", "first_rank",
                                 "last_rank"),
-                         [("node2", "memory", 64 << 30, 128 << 30, 4, 8, 11),
-                          ("node3", "page cache", 40 << 30, 2 << 30, 4, 12, 15)])
+                         [("node2", "memory", 64 << 30, 128 << 30, on_host, 2 * on_host, 3 * on_host - 1),
+                          ("node3", "page cache", 40 << 30, 2 << 30, on_host, 3 * on_host, 4 * on_host - 1)])
 
     def growth_of(self, leak):
         """The lowest level of each eighth from a half to nine tenths, by hand."""
@@ -101,7 +102,7 @@ class Planted(fleets.FleetCase):
         self.assertEqual(chosen(rows, "line", "all_ranks_bytes"), sorted(lines.items(), key=lambda line: -line[1]))
         for row in rows:
             self.assertAlmostEqual(row["of_all_percent"], 100 * lines[row["line"]] / whole, places=5)
-        self.assertEqual(chosen(rows[2:], "processes", "highest_bytes", "highest_rank"), [(1, 300 * MIB, 5)])
+        self.assertEqual(chosen(rows[2:], "processes", "highest_bytes", "highest_rank"), [(1, 300 * MIB, OUTLIER)])
 
     def check_waste(self, ranks):
         rows = {row["waste"]: row for row in self.ask("waste")}
@@ -128,18 +129,18 @@ class Planted(fleets.FleetCase):
         self.assertEqual(self.ask("findings"), [{"job": "a", "finding": "rank-copies", "memory": "host", "line": "train.py:30",
                                                  "processes": None, "all_bytes": 700 * MIB, "highest_bytes": None,
                                                  "highest_rank": None}])
-        self.assertEqual(self.fleet("outliers", self.files), "outliers: no row\n")
+        self.assertEqual(self.printed("outliers", self.files), "outliers: no row\n")
 
     def test_regressions_between_two_jobs(self):
-        self.plant("old", faults=True, started=500.0)
-        self.plant("first run", faults=False, started=1000.0)
-        self.plant("second/run", faults=False, started=2000.0, more=64 * MIB)
+        self.plant("old", faults=True, started=500.0, ranks=2)
+        self.plant("first run", faults=False, started=1000.0, ranks=2)
+        self.plant("second/run", faults=False, started=2000.0, more=64 * MIB, ranks=2)
         columns = "before_job", "after_job", "memory", "line", "role", "before_bytes", "after_bytes", "more_bytes"
         expected = ("second/run", "host", "train.py:20", "activation", 100 * MIB, 164 * MIB, 64 * MIB)
         self.assertEqual(chosen(self.ask("regressions"), *columns), [("first run", *expected)])
         self.assertEqual(chosen(self.ask("regressions", jobs=["old", "second/run"]), *columns), [("old", *expected)])
         self.assertEqual({row["job"] for row in self.ask_command("sites", "--job", "second/run")}, {"second/run"})
-        self.assertIn("before job first run, after job second/run\n", self.fleet("regressions", self.files))
+        self.assertIn("before job first run, after job second/run\n", self.printed("regressions", self.files))
 
     def test_names_of_jobs(self):
         """A job has any name. What is too long for a file gets a hash, so that two jobs stay two."""
@@ -167,16 +168,16 @@ class Planted(fleets.FleetCase):
         self.assertEqual({row["job"] for row in self.ask("sites", "file://" + first)}, {"a", "b"})  # as an address
 
     def check_text(self):
-        for query in QUERIES if harness.ALL else ("outliers", "waste"):
-            text = self.fleet(query, self.files)
+        for query in QUERIES:
+            text = self.printed(query, self.files) if query != "regressions" else self.printed(query, self.files, status=2)[:100]
             self.assertLessEqual(max(map(len, text.splitlines())), 100, text)
-        rows = list(csv.DictReader(io.StringIO(self.fleet("sites", self.files, "--format", "csv"))))
+        rows = list(csv.DictReader(io.StringIO(self.printed("sites", self.files, "--format", "csv"))))
         self.assertEqual([{name: str(value) for name, value in row.items()} for row in self.ask("sites")], rows)
         self.assertEqual(self.ask_command("sites"), self.ask("sites"))
-        text = self.fleet("outliers", self.files)
+        text = self.printed("outliers", self.files)
         self.assertIn("job a\n", text)
-        self.assertRegex(text, r"\n +5  pp0 tp1 dp2  node1  host +800\.0 MiB  300\.0 MiB  unknown  train\.py:99 ")
-        text = self.fleet("peaks", self.files, "--rows", "2")
+        self.assertRegex(text, r"\n +1  pp0 tp1 dp0  node0  host +800\.0 MiB  300\.0 MiB  unknown  train\.py:99 ")
+        text = self.printed("peaks", self.files, "--rows", "2")
         self.assertRegex(text, r"\nand \d+ more rows: --rows \d+, or --format csv\n\Z")
 
     def test_a_query_of_the_user(self):
@@ -258,26 +259,47 @@ class Recorded(fleets.FleetCase):
         self.assertEqual({(row["finding"], row["processes"]): row["all_bytes"] for row in self.ask("findings")}, expected)
 
     def check_levels(self):
-        """The sum of a level over time, against the levels of the database, which has nearly all of them."""
+        """The sum of a level over time, against the levels at single times."""
+        usage = self.rows_of("SELECT p.process, p.duration, u.seconds, u.byte_seconds, u.highest FROM usage u JOIN processes p "
+                             "ON p.process = u.process AND p.job = u.job "
+                             "WHERE p.rank IS NOT NULL AND u.memory = 'host' AND u.measure = 'live'")
+        self.assertEqual(len(usage), self.WORLD)
+        points = self.points_of_database() if harness.ALL else self.points_of_samples()
+        for row in usage:
+            self.check_sum(row, points[row["process"].rpartition("/")[2]])
+
+    def check_sum(self, row, points):
+        ends = [t for t, _ in points[1:]] + [row["duration"]]
+        total = sum((end - t) * level for (t, level), end in zip(points, ends))
+        # The database has nearly all levels, the samples those of 256 intervals.
+        self.assertAlmostEqual(row["byte_seconds"] / total, 1, delta=0.005 if harness.ALL else 0.02)
+        self.assertEqual(row["highest"], max(level for _, level in points))
+        self.assertAlmostEqual(row["seconds"], row["duration"] - points[0][0], places=6)
+
+    def rows_of(self, sql):
+        path = os.path.join(self.scratch, "mine.sql")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(sql)
+        return self.ask(path)
+
+    def points_of_samples(self):
+        """Returns times and levels by pid."""
+        out = {}
+        for row in self.rows_of("SELECT s.process, s.t, s.bytes FROM samples s WHERE s.memory = 'host' AND s.measure = 'live' "
+                                "ORDER BY s.t"):
+            out.setdefault(row["process"].rpartition("/")[2], []).append((row["t"], row["bytes"]))
+        return out
+
+    def points_of_database(self):
         path = os.path.join(self.scratch, "run.db")
         self.command("export", self.out, "--to", "sqlite", "-o", path)
-        sql = os.path.join(self.scratch, "usage.sql")
-        with open(sql, "w", encoding="utf-8") as file:
-            file.write("SELECT p.pid, u.seconds, u.byte_seconds, u.highest FROM usage u JOIN processes p "
-                       "ON p.process = u.process AND p.job = u.job WHERE p.rank IS NOT NULL AND u.memory = 'host' AND u.measure = 'live'")
-        rows = self.ask(sql)
-        self.assertEqual(len(rows), self.WORLD)
         import sqlite3  # pylint: disable=import-outside-toplevel
+        out = {}
         with sqlite3.connect(path) as database:
-            for row in rows:
-                of = database.execute("SELECT process, duration FROM processes WHERE pid = ?", (row["pid"],)).fetchone()
-                points = database.execute("SELECT t, bytes FROM levels WHERE process = ? AND memory = 'host' AND measure = 'live' "
-                                          "ORDER BY t", of[:1]).fetchall()
-                ends = [t for t, _ in points[1:]] + [of[1]]
-                total = sum((end - t) * level for (t, level), end in zip(points, ends))
-                self.assertAlmostEqual(row["byte_seconds"] / total, 1, delta=0.005)
-                self.assertEqual(row["highest"], max(level for _, level in points))
-                self.assertAlmostEqual(row["seconds"], of[1] - points[0][0], places=6)
+            for pid, t, level in database.execute("SELECT p.pid, l.t, l.bytes FROM levels l JOIN processes p ON p.process = l.process "
+                                                  "WHERE l.memory = 'host' AND l.measure = 'live' ORDER BY l.t"):
+                out.setdefault(str(pid), []).append((t, level))
+        return out
 
 
 class Lacks(fleets.FleetCase):
@@ -317,13 +339,13 @@ class Lacks(fleets.FleetCase):
 
     def test_regressions_of_one_job(self):
         """The command refuses it in each format, and names both ways out."""
-        self.plant("a", faults=True)
-        for words in ((), ("--format", "json")):
-            text = self.fleet("regressions", self.files, *words, status=2)
+        self.plant("a", faults=True, ranks=2)
+        for ask, words in ((self.fleet, ()), (self.printed, ("--format", "json")), (self.printed, ("--format", "csv"))):
+            text = ask("regressions", self.files, *words, status=2)
             self.assertRegex(text, r"\Amemtrace: fleet: regressions: it compares [^\n]*\n\Z")
             self.assertIn(f"memtrace export TRACE --to parquet -o {self.files}; or name its directory, too: "
                           f"memtrace fleet regressions {self.files} DIR\n", text)
-        self.plant("b", faults=False, started=2000.0)
+        self.plant("b", faults=False, started=2000.0, ranks=2)
         self.assertEqual(self.ask("regressions"), [])  # with the second job, it is the answer
         self.assertIn("name another one as well: --job b --job JOB; or leave --job out", self.lack("regressions", jobs=["b"]))
         self.assertEqual(self.asked("sites", jobs=["b", "c"]), {"error": f"--job c: {self.files} has no such job; it has a, b"})
@@ -337,11 +359,12 @@ class Package(fleets.FleetCase):
     """memtrace.fleet, as programs use it."""
 
     def test_the_example_of_the_page(self):
-        self.plant("a", faults=True)
+        self.plant("a", faults=True, ranks=4)
         (example,) = [text for language, text in python_package.blocks_of_code("fleet.md") if language == "python"]
         out = self.answer("run", self.scratch, example + "out = [row, ranks.to_dict('list'), len(answer), answer.columns, repr(answer)]")
         self.assertEqual(out[0], self.ask("outliers")[0])
-        self.assertEqual(out[1], {"host": [f"node{host}" for host in range(4)], "ranks": [4] * 4})
+        self.assertEqual(out[1], {"host": [f"node{host}" for host in range(4 * HOSTS // RANKS)],
+                                  "ranks": [RANKS // HOSTS] * (4 * HOSTS // RANKS)})
         self.assertEqual(out[2:], [1, list(out[0]), "<memtrace.fleet.Answer of outliers: 1 rows>"])
 
     def test_what_it_raises(self):
@@ -365,27 +388,26 @@ for call in (lambda: fleet.query("outliers"), lambda: fleet.query("nonsense"), l
 class Refusals(fleets.FleetCase):
     """Each is one line."""
 
-    def refused(self, *words):
-        text = self.fleet(*words, status=2)
+    def refused(self, *words, by_command=True):
+        text = (self.fleet if by_command else self.printed)(*words, status=2)
         self.assertRegex(text, r"\Amemtrace: [^\n]*\n\Z")
         return text
 
     def test_what_is_wrong_is_said_in_one_line(self):
         self.assertIn("--list", self.refused())
         self.assertIn("fleet: no such directory", self.refused("peaks"))
-        self.assertIn("there are findings, growth", self.refused("nonsense", self.scratch))
-        self.assertIn("no such directory", self.refused("peaks", "nowhere"))
-        self.assertIn("--to parquet", self.refused("peaks", self.scratch))
         self.assertIn("--engine spark", self.refused("peaks", self.scratch, "--master", "yarn"))
-        self.assertIn("No such file", self.refused("mine.sql", self.scratch))
+        for part, *words in (("there are findings, growth", "nonsense", self.scratch), ("no such directory", "peaks", "nowhere"),
+                             ("--to parquet", "peaks", self.scratch), ("No such file", "none.sql", self.scratch)):
+            self.assertIn(part, self.refused(*words, by_command=False))
         os.makedirs(os.path.join(self.files, "processes"))
-        self.assertIn("has no table peaks, which the query reads", self.refused("waste", self.files))
+        self.assertIn("has no table peaks, which the query reads", self.refused("waste", self.files, by_command=False))
 
     def test_an_error_of_the_query(self):
         self.plant("a", faults=False, ranks=1)
         with open(os.path.join(self.scratch, "wrong.sql"), "w", encoding="utf-8") as file:
             file.write("SELECT nothing FROM peaks")
-        self.assertIn('"nothing"', self.refused("wrong.sql", self.files))
+        self.assertIn('"nothing"', self.asked(os.path.join(self.scratch, "wrong.sql"))["error"])
 
     def test_a_package_is_missing(self):
         self.plant("a", faults=False, ranks=1)

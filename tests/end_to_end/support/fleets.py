@@ -10,7 +10,8 @@ import harness
 from harness import MIB
 
 QUERIES = ("findings", "growth", "headroom", "hosts", "outliers", "peaks", "regressions", "sites", "waste")
-RANKS, HOSTS, TP = 16, 4, 2
+RANKS, HOSTS, TP = 16 if harness.ALL else 8, 4, 2
+OUTLIER = 1  # its stage has at least three other ranks
 SECONDS = 7200.0
 STEP = 120  # seconds
 SAVE = "#!/bin/sh\necho ready\nexec cat > \"$STREAM\"\n"
@@ -67,7 +68,7 @@ class Rank:
         self.pp, self.tp, self.dp = number * 2 // RANKS, number % TP, number // TP % (RANKS // 2 // TP)
         self.process = f"{self.host}/{100 + number}"
         self.parameters = (400 if self.pp == 0 else 300) * MIB
-        self.extra = 300 * MIB if faults and number == 5 else 0
+        self.extra = 300 * MIB if faults and number == OUTLIER else 0
         self.leak = 4096 if faults and self.tp == 1 else 0  # bytes in each second
         self.memory = (64 if faults and self.host == "node2" else 128) * 1024 * MIB
         self.cache = (40 if faults and self.host == "node3" else 2) * 1024 * MIB
@@ -168,7 +169,7 @@ class FleetCase(exports.ExportCase):
             return json.loads(file.readline())
 
     def plant(self, job, faults, started=1000.0, more=0, ranks=RANKS, leave_out=()):
-        """Writes the first ranks of a job of 16, and returns their figures. `leave_out`: tables that stay empty."""
+        """Writes the first ranks of a job, and returns their figures. `leave_out`: tables that stay empty."""
         rows = Rows(self.header(), leave_out)
         written = [Rank(number, faults) for number in range(ranks)]
         for rank in written:
@@ -192,6 +193,12 @@ class FleetCase(exports.ExportCase):
             self.assertEqual(done.stderr, "")
         return done.stdout if status == 0 else done.stderr
 
+    def printed(self, *words, status=0):
+        """Returns what `memtrace fleet` writes, or its error, without a process for each command."""
+        out, err, ended = self.answer("print", words)
+        self.assertEqual((ended, out if status else err), (status, ""), err)
+        return err if status else out
+
     def asked(self, query, *directories, jobs=()):
         """Returns {"rows": ...}, or {"error": ...}."""
         return self.answer("ask", query, [self.files, *directories], list(jobs))
@@ -202,6 +209,7 @@ class FleetCase(exports.ExportCase):
         return answer["rows"]
 
     def ask_command(self, query, *words):
+        """As `ask`, but the command asks."""
         return json.loads(self.fleet(query, self.files, "--format", "json", *words))["rows"]
 
     def ask_spark(self, *names):

@@ -3,15 +3,21 @@ takes most of the CPU time of a command.
 
 usage: fleet_answers.py < REQUESTS
 
-Each line of REQUESTS is an array: ["write", DIRECTORY, STREAM], ["ask", QUERY, DIRECTORIES, JOBS] or ["run", FOLDER, CODE].
-It prints a line for each: the exit status; {"rows": ...} or {"error": ...}; what the code stores in `out`.
+Each line of REQUESTS is an array, and it prints a line for each:
+
+["write", DIRECTORY, STREAM]        the exit status
+["ask", QUERY, DIRECTORIES, JOBS]   {"rows": ...} or {"error": ...}
+["print", WORDS]                    what `memtrace fleet WORDS` writes to stdout and stderr, and the exit status
+["run", FOLDER, CODE]               what the code stores in `out`
 """
+import contextlib
+import io
 import json
 import os
 import sys
 
 from memtrace import fleet
-from memtrace.fleet import parquet_files
+from memtrace.fleet import parquet_files, start
 
 
 def write(directory, stream):
@@ -36,6 +42,13 @@ def ask(query, directories, jobs):
         return {"error": str(error)}
 
 
+def print_as_command(words):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = start.main(words)
+    return out.getvalue(), err.getvalue(), status
+
+
 def run(folder, code):
     os.chdir(folder)
     names = {}
@@ -47,7 +60,7 @@ def main():
     requests = os.fdopen(os.dup(0), encoding="utf-8")
     for line in iter(requests.readline, ""):
         kind, *words = json.loads(line)
-        answer = {"write": write, "ask": ask, "run": run}[kind](*words)
+        answer = {"write": write, "ask": ask, "print": print_as_command, "run": run}[kind](*words)
         print(json.dumps(answer), flush=True)
 
 

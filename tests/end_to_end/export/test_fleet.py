@@ -154,7 +154,7 @@ class Planted(fleets.FleetCase):
         self.assertLessEqual(set(names), jobs)
         self.assertEqual(len(jobs), len(names + long))
         for name in names[:5]:
-            self.assertEqual({row["job"] for row in self.ask("headroom", "--job", name)}, {name})
+            self.assertEqual({row["job"] for row in self.ask("headroom", jobs=[name])}, {name})
         text = self.fleet("headroom", self.files)
         self.assertNotIn("\x1b", text)
 

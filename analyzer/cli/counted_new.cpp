@@ -22,8 +22,8 @@ void* operator new(std::size_t bytes) {
   return block;
 }
 
-// std::stable_sort calls it. Without it, the address sanitizer's own would take the block, and `delete` below
-// give it back.
+// std::stable_sort calls this form. Without it, the address sanitizer's form would take the block, and `delete`
+// below would give it back.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   try {
     return operator new(bytes);

@@ -23,7 +23,8 @@ struct Done {
   std::exception_ptr failed;
 };
 
-// `own`: of a thread that is not the command's; null: of the command's.
+// `own`: the count of a worker thread. On the thread of the command it is null, because that has its count
+// already.
 void work(const std::function<void(std::size_t)>& make, std::size_t number, Done& done,
           Budget::ThreadCount* own) {
   Budget::count_in(&done.part);

@@ -41,7 +41,7 @@ class SideObserver {
 
 class Observer : public SideObserver, public PhaseWatcher, public BlockWatcher {
  public:
-  void born(const Block&) override {} // of both
+  void born(const Block&) override {} // both bases declare it
 };
 
 // The state of a replay between two events. Another pass over the same trace may continue from it.

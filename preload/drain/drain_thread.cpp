@@ -247,7 +247,7 @@ void finish_copies() {
 
 void forget_thread() {
   drain_tid = 0;
-  if (!wanted) return; // a child that writes no further word copies no page
+  if (!wanted) return; // a write would make the kernel copy the page
   wanted = only_copies = false;
   holds = 0;
   set_drain_due(0);

@@ -18,7 +18,7 @@ struct ForkMark {
   // disabled process.
   std::size_t small_below;
 };
-// Less than a page, and than the header before a block.
+// A page less the header of a block, so that a block with a mapping of its own is never below it.
 inline constexpr std::size_t kMostSmall = 4088;
 [[gnu::visibility("hidden")]] extern constinit ForkMark* fork_mark;
 

@@ -2,7 +2,7 @@
 
 usage: execute_notebook.py NOTEBOOK > EXECUTED
 
-The Python needs nbclient, ipykernel and what the notebook imports. The result has no times, paths or versions.
+The Python needs nbclient, ipykernel and what the notebook imports. The result has no times and no version of Python.
 """
 import json
 import sys

@@ -31,9 +31,10 @@ constexpr auto kLeastPause = std::chrono::seconds(1);
 constexpr auto kMostPause = std::chrono::seconds(5);
 constexpr int kPauseShare = 20; // a reading takes one part of the time, if that is within the pauses
 
-// The levels of roles need a replay of all events. It takes 2 % of a core on average.
+// The levels of roles need a replay of all events. The pauses bound it to 2 % of a core, if kMostRolePause
+// allows.
 constexpr auto kLeastRolePause = std::chrono::seconds(5);
-constexpr auto kMostRolePause = std::chrono::seconds(60); // then it would only take longer
+constexpr auto kMostRolePause = std::chrono::seconds(60); // after it, the next replay would only be longer
 constexpr int kRoleShare = 50;
 
 class FollowedTraces {

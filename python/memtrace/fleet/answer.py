@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas
 
 ENGINES = {"duckdb": duckdb_engine.session, "spark": spark_engine.session}
-DIRECTORY = "fleet"  # where none is named, as of the command
+DIRECTORY = "fleet"  # if the caller names none, as for the command
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

@@ -1,4 +1,4 @@
-"""Purpose: tests what it costs to watch a program: it executes as many instructions without, and what runs beside it takes
+"""Purpose: tests that a watched program executes as many instructions as one that is not watched, and that the watcher takes
 little CPU time and memory.
 
 Callgrind counts them. Under valgrind, the program's own thread writes the trace, and its clock decides how often it reads

@@ -1,13 +1,18 @@
-"""Purpose: the files that a job has on a shared file system: counts them, reads them, and counts system calls on them.
+"""Purpose: the files that a job has on a shared file system: counts them, reads them, and counts system calls on them. The
+base class of the tests about them records a victim that counts its blocks.
 """
 import collections
 import glob
 import os
 import re
+import shutil
+import signal
 import struct
 import subprocess
+import time
 
 import harness
+import rawtrace
 
 PAGE = 4096
 REST = struct.Struct("<8sII")
@@ -83,3 +88,68 @@ def traced_calls(command, environment, log):
 def count_calls(command, environment, log, **options):
     """Runs a command under strace."""
     return subprocess.run(strace(command, environment, log), env=environment, check=True, **options)
+
+
+class SharedCase(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.temporary = os.path.join(self.scratch, "temporary")
+        os.mkdir(self.temporary)
+        self.host = os.path.join(self.out, os.uname().nodename)
+
+    def settings(self, **more):
+        return {**harness.RECORD_ALL, "TMPDIR": self.temporary, "MEMTRACE_SHARED": "3600", **more}
+
+    def local_files(self, suffix):
+        return glob.glob(os.path.join(self.temporary, f"memtrace-{os.geteuid()}", "shared", "**", "*" + suffix),
+                         recursive=True)
+
+    def victim(self, *options):
+        page = os.path.join(self.scratch, "page")
+        with open(page, "wb") as file:
+            file.write(bytes(PAGE))
+        return [harness.victim("counting_victim"), page, "--size", "8192", *options]
+
+    def counted(self):
+        with open(os.path.join(self.scratch, "page"), "rb") as file:
+            return struct.unpack("<Q", file.read(8))[0]
+
+    def births(self, path, size=8192):
+        """Returns the number of heap blocks of this size in a trace, from the tests' own reader."""
+        records, gaps = rawtrace.read(path)
+        self.assertEqual(gaps, 0, "sequence numbers are missing")
+        heap = rawtrace.KINDS.index("heap")
+        return sum(record.type == "birth" and record.kind == heap and record.words[2] == size for record in records)
+
+    def copies(self):
+        return sorted(glob.glob(os.path.join(self.host, "*.memtrace")))
+
+    def only_process_elsewhere(self):
+        """Returns the process as another host reports it, which has no local files."""
+        moved = os.path.join(self.scratch, "elsewhere")
+        shutil.copytree(self.out, moved)
+        return self.only_process(self.report(path=moved))
+
+    def kill_at(self, command, settings, delay):
+        """Runs the command, kills the victim `delay` seconds after its first block. Returns when the command has
+        ended."""
+        with subprocess.Popen(command, env=self.environment(**settings), cwd=self.scratch) as process:
+            self.addCleanup(process.kill)
+            until = time.monotonic() + 60
+            while self.counted() == 0:
+                self.assertLess(time.monotonic(), until)
+                time.sleep(0.001)
+            time.sleep(delay)
+            os.kill(self.pid_of_victim(process), signal.SIGKILL)
+        return process.returncode
+
+    def pid_of_victim(self, process):
+        children = subprocess.run(["pgrep", "-P", str(process.pid), "counting_victim"[:15]], capture_output=True,
+                                  check=False).stdout.split()
+        return int(children[0]) if children else process.pid
+
+    def assert_whole(self):
+        """Checks the copy against the victim's own count, without any local file."""
+        self.assertEqual(len(self.copies()), 1)
+        unpack(self.host)
+        self.assertIn(self.births(self.copies()[0]) - self.counted(), (0, 1))

@@ -59,7 +59,8 @@ long write_sparse(long fd, std::uint64_t offset, std::size_t bytes) {
   return result;
 }
 
-// Copies from `from` until its end. The bytes at `*done` of it go to `*done + shift`.
+// Copies from `from` until its end. The bytes at `*done` of it go to `*done + shift`. A piece that is not whole
+// is the last one: if `go_on` was asked for the end, a trace that grew meanwhile was never copied to its end.
 long copy_bytes(long from, long to, std::uint64_t* done, std::uint64_t shift, bool sparse, GoOn go_on) {
   for (;;) {
     if (!go_on()) return kStopped;
@@ -70,6 +71,7 @@ long copy_bytes(long from, long to, std::uint64_t* done, std::uint64_t shift, bo
         sparse ? write_sparse(to, *done + shift, bytes) : write_at_shared(to, *done + shift, buffer, bytes);
     if (result != 0) return result;
     *done += bytes;
+    if (bytes < kCopyPiece) return 0;
   }
 }
 

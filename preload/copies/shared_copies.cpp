@@ -54,6 +54,10 @@ constinit std::uint64_t left_then = 0; // bytes to the limit at the last copy
 constinit long failure = 0; // of the first copy that failed, a negative errno; 0 once a thread has printed it
 constinit bool complained = false;
 
+constinit GoOn asked = nullptr;
+constinit unsigned pieces_left = 0; // of this pass
+constinit std::uint64_t pass_ends = 0;
+
 constinit Path directory{}; // of the copies
 constinit Path local{};     // stems
 constinit Path shared{};
@@ -63,10 +67,6 @@ constinit unsigned left_at = 0; // those before it are taken over
 constinit CopyProgress taken{}; // of the process at `left_at`
 constinit bool all_were_taken = true;
 constinit bool some_are_young = false;
-
-constinit GoOn asked = nullptr;
-constinit unsigned pieces_left = 0; // of this pass
-constinit std::uint64_t pass_ends = 0;
 
 bool is_shared() {
   return place.shared.size() != 0;
@@ -134,7 +134,7 @@ long copy_own(GoOn go_on) {
   if (result != 0) return result;
   set_stems(own_stem());
   result = copy_trace(&own.trace, go_on);
-  return result == 0 ? copy_job_file(go_on) : result;
+  return result == 0 ? copy_job_file(asked) : result; // some hundred bytes, in any pass
 }
 
 // Pass lock held: it guards the claims.
@@ -186,7 +186,7 @@ long finish(CopyProgress* progress, GoOn go_on) {
 // Continues with the files of killed processes, one process after the other.
 void take_left_behind(GoOn go_on) {
   if (!is_taking()) return;
-  while (is_taking() && go_on()) {
+  while (is_taking()) {
     set_stems(left_behind[left_at].text());
     // From the beginning: the copy may have holes below its size, because its client was killed, too.
     const long result = finish(&taken, go_on);
@@ -201,13 +201,15 @@ void take_left_behind(GoOn go_on) {
 void begin_pass(GoOn go_on) {
   asked = go_on;
   pieces_left = kPassPieces;
-  pass_ends = os::monotonic_ns() + kPassNs;
 }
 
-// True if this pass may copy one more piece. The first one is always copied.
+// True if this pass may copy one more piece. The first one is always copied, and the time counts from there: a
+// server that takes 0.1 s to open a file would otherwise end each pass.
 bool goes_on_in_pass() {
   if (!asked() || pieces_left == 0) return false;
-  if (pieces_left != kPassPieces && os::monotonic_ns() > pass_ends) return false;
+  const std::uint64_t now = os::monotonic_ns();
+  if (pieces_left == kPassPieces) pass_ends = now + kPassNs;
+  if (now > pass_ends) return false;
   --pieces_left;
   return true;
 }
@@ -242,8 +244,8 @@ bool copy_if_due(GoOn go_on) {
     if (own_waits) return !was_near;
     copied_at = os::monotonic_ns();
     complain_once(result);
-    if (result != 0) return true;
-    find_left_behind();
+    if (result == 0) find_left_behind(); // the next pass takes them: this one has used its time
+    return true;
   }
   take_left_behind(&goes_on_in_pass);
   return true;
@@ -271,7 +273,8 @@ bool copies_have_failed() {
 
 void say_of_failed_copies() {
   const long error = __atomic_exchange_n(&failure, 0, __ATOMIC_ACQUIRE);
-  if (error != 0) say_of_copies(directory.text(), place.directory.text(), error);
+  if (error == 0 || say_of_copies(directory.text(), place.directory.text(), error)) return;
+  __atomic_store_n(&failure, error, __ATOMIC_RELEASE); // for another thread, or later
 }
 
 void forget_copies() {

@@ -28,7 +28,7 @@ struct ArmedFile {
   std::uint32_t world_size; // 0: unknown
   std::uint32_t state;      // ArmedState
   std::uint32_t reserved;
-  std::uint64_t live;    // bytes of host memory, as the process counted them last
+  std::uint64_t live;    // bytes of host memory when the process last looked at the file
   std::uint64_t highest; // of `live`
   // `memtrace arm` writes these, `calls` last.
   std::uint64_t steps; // record this many whole steps; 0: until the end of the process

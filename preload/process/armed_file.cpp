@@ -99,7 +99,7 @@ void remove_armed_file() {
 }
 
 void forget_armed_file() {
-  armed_watch = {nullptr, INT64_MIN, 0, 0};
+  armed_watch = {nullptr, INT64_MIN, 0, 0, 0};
   was_tried = false;
   path.clear();
 }

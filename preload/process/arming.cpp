@@ -28,11 +28,19 @@ void note_level_in(format::ArmedFile& file, std::int64_t level) {
   __atomic_store_n(&file.live, static_cast<std::uint64_t>(level > 0 ? level : 0), __ATOMIC_RELAXED);
   const std::int64_t most = __atomic_load_n(&armed_watch.highest, __ATOMIC_RELAXED);
   __atomic_store_n(&file.highest, static_cast<std::uint64_t>(most > 0 ? most : 0), __ATOMIC_RELAXED);
+  __atomic_store_n(&armed_watch.noted, level, __ATOMIC_RELAXED);
+}
+
+// True if the level is well above the one in the file. `memtrace arm` prints that one for a process that
+// computes without allocating.
+bool has_risen(std::int64_t level) {
+  const std::int64_t noted = __atomic_load_n(&armed_watch.noted, __ATOMIC_RELAXED);
+  return level > noted + noted / 64;
 }
 
 // Writes the levels, and returns true if the process is called.
 bool look_at_file(std::int64_t level, std::uint64_t* steps) {
-  if (!has_armed_file() || !may_look_at_file()) return false;
+  if (!has_armed_file() || os::calls_are_stopped() || (!has_risen(level) && !may_look_at_file())) return false;
   note_look_at_file();
   format::ArmedFile* const file = armed_file();
   if (file == nullptr) return false;

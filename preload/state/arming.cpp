@@ -9,7 +9,7 @@ namespace memtrace::record {
 constinit SpinLock arming_lock;
 REGISTER_LOCK(arming_lock, nullptr);
 
-constinit ArmedWatch armed_watch{nullptr, INT64_MIN, 0, 0};
+constinit ArmedWatch armed_watch{nullptr, INT64_MIN, 0, 0, 0};
 
 constinit std::uint64_t steps_wanted = 0;
 constinit bool stop_is_due = false;

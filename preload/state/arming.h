@@ -31,6 +31,7 @@ struct ArmedWatch {
   format::ArmedFile* file; // as mapped; null before there is one. Another process may cut it at any time
   std::int64_t look_above; // look_at_arming() is due if the host's level is above this
   std::uint64_t looked_at; // the time stamp counter when the process looked at the file
+  std::int64_t noted;      // level in the file
   std::int64_t highest;    // the highest level of the host at a look
 };
 extern constinit ArmedWatch armed_watch;

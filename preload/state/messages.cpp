@@ -46,14 +46,17 @@ static bool may_announce() {
   return __atomic_exchange_n(&announcer, 0, __ATOMIC_RELAXED) == os::process_id();
 }
 
-// A thread that cannot print leaves the line to another one.
-static void announce_once(std::initializer_list<const char*> parts) {
-  if (may_announce() && !say(parts)) becomes_speaker();
+// A thread that cannot print leaves the line to another one. Then it returns false.
+static bool announce_once(std::initializer_list<const char*> parts) {
+  if (settings.quiet || !may_announce()) return true;
+  const bool said = say(parts);
+  if (!said) becomes_speaker();
+  return said;
 }
 
-void say_of_copies(const char* to, const char* from, long error) {
-  announce_once({"cannot write in ", to, " (", reason_of(error), "): the traces stay in ", from,
-                 "; memtrace tries again at the next copy"});
+bool say_of_copies(const char* to, const char* from, long error) {
+  return announce_once({"cannot write in ", to, " (", reason_of(error), "): the traces stay in ", from,
+                        "; memtrace tries again at the next copy"});
 }
 
 void say_of_losses(const char* path, long error) {

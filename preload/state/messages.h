@@ -14,8 +14,9 @@ bool say(std::initializer_list<const char*> parts);
 // Prints once that the trace at `path` cannot be written. Only the announcer prints it: the process that
 // printed where the job is recorded.
 void say_of_losses(const char* path, long error);
-// Prints once, in the same way, that the traces in `from` cannot be copied to `to`.
-void say_of_copies(const char* to, const char* from, long error);
+// Prints once, in the same way, that the traces in `from` cannot be copied to `to`. Returns false if it must be
+// printed later: standard error is full, or another thread prints.
+bool say_of_copies(const char* to, const char* from, long error);
 void becomes_speaker(); // makes this process the announcer
 
 // Returns the meaning of a system call's negative errno in a few words.

@@ -2,6 +2,7 @@
 it. Its trace then begins with what it held, by the sum that the program itself makes."""
 import glob
 import os
+import struct
 import subprocess
 import time
 import unittest
@@ -204,6 +205,17 @@ class Armed(harness.Case):
                 program.do("a 9000", "a 9000")
                 self.assertEqual(program.end(), 0)
                 self.assertEqual(self.report() is not None, records)
+
+    def test_a_level_that_rises_is_in_the_file_at_once(self):
+        """A process may compute for an hour without another block. `memtrace arm` prints what the file has."""
+        program = Obeys(self, **QUIET)
+        program.do(f"a {64 * MIB}", f"a {MIB}", f"a {512 * MIB}")
+        with open(self.armed_file()[0], "rb") as file:
+            live, highest = struct.unpack_from("<QQ", file.read(), 32)
+        self.assertEqual(live, highest)
+        self.assertGreaterEqual(live, 577 * MIB)
+        self.assertLess(live, 578 * MIB)
+        self.assertEqual(program.end(), 0)
 
     def test_a_file_that_another_program_cut(self):
         """A mapping beyond the end of its file would give SIGBUS."""

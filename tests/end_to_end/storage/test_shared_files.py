@@ -257,6 +257,25 @@ class Fuse(shared_files.SharedCase):
         self.assert_nothing_lost(process)
         self.assertEqual(self.births(local[0]), 200000)
 
+    def test_a_server_that_opens_files_slowly(self):
+        """The time of an open is not that of a copy: a pass that counted it never copied more than the trace."""
+        self.fuse("--delay-open", "0.15")
+        self.kill_at(self.victim("--pause", "1000"), {**self.settings(), "MEMTRACE_SHARED": "3600"}, 0.5)
+        minute_ago = time.time() - 60  # memtrace takes the files of a process that wrote none for 10 s
+        for path in self.local_files(""):
+            if os.path.isfile(path):
+                os.utime(path, (minute_ago, minute_ago))
+        self.victim()  # its count begins again
+        process = subprocess.Popen(self.victim("--pause", "100000", "--pattern", "free"),
+                                   env=self.environment(**{**self.settings(), "MEMTRACE_SHARED": "1"}))
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        until = time.monotonic() + 20
+        while not glob.glob(os.path.join(self.host, "*.rest")):
+            self.assertLess(time.monotonic(), until, "the files of the killed process are not copied")
+            self.assertIsNone(process.poll())
+            time.sleep(0.1)
+
     def test_a_job_that_is_told_to_write_there(self):
         self.fuse()
         subprocess.run(self.victim("--count", "100"), check=True, timeout=60,

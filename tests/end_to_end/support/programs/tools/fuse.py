@@ -1,7 +1,7 @@
 """A file system in memory, served through /dev/fuse, with configurable faults.
 
-usage: fuse.py MOUNTPOINT [--delay SECONDS] [--no-mmap]
-Each write takes `--delay`; meanwhile no other request is answered, as with an overloaded server.
+usage: fuse.py MOUNTPOINT [--delay SECONDS] [--delay-open SECONDS] [--no-mmap]
+Each write takes `--delay`, and each open `--delay-open`; meanwhile no other request is answered, as with an overloaded server.
 It has no fallocate. With --no-mmap it refuses shared mappings, too. Ends when it is unmounted. Needs root.
 """
 import argparse
@@ -97,6 +97,7 @@ class Server:
         return b""
 
     def open(self, *_):
+        time.sleep(self.options.delay_open)
         return struct.pack("<QII", 0, DIRECT_IO if self.options.no_mmap else 0, 0)
 
     def create(self, node, body):
@@ -136,6 +137,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("mountpoint")
     parser.add_argument("--delay", type=float, default=0)
+    parser.add_argument("--delay-open", type=float, default=0)
     parser.add_argument("--no-mmap", action="store_true")
     options = parser.parse_args()
     device = os.open("/dev/fuse", os.O_RDWR)

@@ -40,6 +40,7 @@ constexpr int kRoleShare = 50;
 class FollowedTraces {
  public:
   explicit FollowedTraces(bool roles) : roles_(roles) {}
+  bool has_roles() const { return roles_; }
 
   std::vector<TraceView> read(std::vector<report::TraceName> names) {
     std::map<std::string, TraceAndGrowth> kept;
@@ -57,7 +58,7 @@ class FollowedTraces {
       if (known != followed_.end()) followed = std::move(known->second);
       if (followed.trace == nullptr) followed.trace = std::make_unique<watch::FollowedMarks>(std::move(name));
       followed.trace->update();
-      if (replays && roles_) cost += replay(followed);
+      if (replays) cost += replay(followed);
       views.push_back(view_of(followed));
     }
     if (replays)
@@ -74,22 +75,16 @@ class FollowedTraces {
     std::unique_ptr<live::LiveProcess> levels; // null: roles are not wanted
   };
 
-  Clock::duration replay(TraceAndGrowth& followed) {
+  static Clock::duration replay(TraceAndGrowth& followed) {
     const auto began = Clock::now();
-    try {
-      if (followed.levels == nullptr)
-        followed.levels =
-            std::make_unique<live::LiveProcess>(followed.trace->name().path, live::LiveDetail::levels);
-      followed.levels->refresh();
-    } catch (const std::bad_alloc&) { // its budget, too: phases and steps go on
-      roles_ = false;
-      std::fprintf(stderr,
-                   "memtrace: run: --metrics-roles: too little memory, so no roles are written any more\n");
-    }
+    if (followed.levels == nullptr)
+      followed.levels =
+          std::make_unique<live::LiveProcess>(followed.trace->name().path, live::LiveDetail::levels);
+    followed.levels->refresh();
     return Clock::now() - began;
   }
 
-  TraceView view_of(TraceAndGrowth& followed) const {
+  static TraceView view_of(TraceAndGrowth& followed) {
     const watch::FollowedMarks& trace = *followed.trace;
     TraceView view;
     view.pid = trace.name().pid;
@@ -104,7 +99,6 @@ class FollowedTraces {
     if (view.header && view.step != replay::Step::none)
       followed.growth.add(static_cast<std::int64_t>(view.step), view.header->live[0]);
     view.growth = followed.growth.bytes_per_step();
-    if (!roles_) followed.levels.reset();
     if (followed.levels == nullptr) return view;
     for (const live::MemoryNow& memory : followed.levels->now().memories)
       for (const live::RoleNow& role : memory.roles)
@@ -113,9 +107,26 @@ class FollowedTraces {
   }
 
   std::map<std::string, TraceAndGrowth> followed_; // by path
-  bool roles_;
+  const bool roles_;
   Clock::time_point roles_due_{};
 };
+
+// Reads the traces. If that takes more than the budget of this thread, begins again without roles: the phases
+// and steps of a process take some hundred KiB.
+std::vector<TraceView> views_of(std::unique_ptr<FollowedTraces>& followed,
+                                const std::function<std::vector<report::TraceName>()>& traces) {
+  try {
+    return followed->read(traces());
+  } catch (const std::bad_alloc&) {
+    if (!followed->has_roles()) throw;
+  }
+  std::fprintf(stderr,
+               "memtrace: run: --metrics-roles: the replay of the traces needs too much memory, so roles "
+               "are no longer written; leave --metrics-roles out\n");
+  followed = nullptr;
+  followed = std::make_unique<FollowedTraces>(false);
+  return followed->read(traces());
+}
 
 } // namespace
 
@@ -143,10 +154,10 @@ void TraceWatch::follow(const std::shared_ptr<Shared>& shared,
                         const std::function<std::vector<report::TraceName>()>& traces, bool roles) {
   files::Budget::count_in(shared->count);
   try {
-    FollowedTraces followed(roles);
+    auto followed = std::make_unique<FollowedTraces>(roles);
     for (;;) {
       const auto began = Clock::now();
-      std::vector<TraceView> views = followed.read(traces());
+      std::vector<TraceView> views = views_of(followed, traces);
       const auto pause =
           std::clamp<Clock::duration>(kPauseShare * (Clock::now() - began), kLeastPause, kMostPause);
       std::unique_lock lock(shared->mutex);

@@ -181,7 +181,7 @@ class Once(TopCase):
         first, second = self.start(), self.start(growth=64, name="other")
         screen = self.once(self.out, "--once").stdout
         for process in (first, second):
-            self.assertRegex(screen, rf"(?m)^ +- +{process.pid}  \w+ +\d+ ")
+            self.assertRegex(screen, rf"(?m)^ +- +{process.pid}  (\w+)? +\d+ ")
         self.assertIn("of 2 processes", screen)
 
     def contents(self):

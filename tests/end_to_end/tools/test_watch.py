@@ -64,7 +64,7 @@ class Cgroup(Watch):
             self.assertLessEqual(int(told["used"]), group.highest())
             [line] = self.near_lines(done)
             self.assertRegex(line, rf"^memtrace: run: near a limit: 1[89]\d\.\d\d MiB of 200\.00 MiB of the cgroup "
-                                   rf"{re.escape(group.path)} used \(9\d\.\d %\), \d+\.\d\d MiB left; "
+                                   rf"{re.escape(group.path)} used \((9\d|100)\.\d %\), \d+\.\d\d MiB left; "
                                    r"python3?[.\d]* \(pid \d+\) grew by \d+\.\d\d MiB in ")
             self.assertIn(f"(pid {told['pid']})", line)
             self.assertEqual(told["pid"], told["command"])

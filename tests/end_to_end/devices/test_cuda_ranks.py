@@ -9,9 +9,9 @@ import harness
 BY_CUPTI = {"MEMTRACE_CUPTI": "on"}
 
 
-def bytes_at_peak(process, memory, role):
-    return sum(row["bytes"] for entry in process["peaks"] if (entry["memory"], entry["measure"]) == (memory, "tensor")
-               for row in entry["at_peak"] if row["role"] == role)
+def rows_at_peak(process, memory, role):
+    return [row for entry in process["peaks"] if (entry["memory"], entry["measure"]) == (memory, "tensor")
+            for row in entry["at_peak"] if row["role"] == role]
 
 
 class Ranks(cuda_node.Case):
@@ -62,11 +62,21 @@ class Ranks(cuda_node.Case):
         self.assert_collectives(*[truth for truth, _ in ranks])
         for truth, process in ranks:
             self.assertEqual(truth["buckets"], 3)
-            self.assertEqual(bytes_at_peak(process, f"cuda:{truth['rank']}", "comm"), truth["bytes in buckets"])
+            self.assert_buckets(truth, process)
+
+    def assert_buckets(self, truth, process):
+        """DDP makes its first bucket with the model, and replaces it by three in the forward pass of the second step. A thread of
+        NCCL may still hold the first one then: the counter of PyTorch is higher in such a run."""
+        sizes = {}
+        for row in rows_at_peak(process, f"cuda:{truth['rank']}", "comm"):
+            sizes[row["born_phase"]] = sizes.get(row["born_phase"], 0) + row["bytes"]
+        self.assertEqual(set(sizes.values()), {truth["bytes in buckets"]})
+        self.assertLessEqual(set(sizes), {"load", "forward"})
 
     def sharded(self, more=None):
         for truth, process in self.train("fsdp", more):
-            self.assertEqual(bytes_at_peak(process, f"cuda:{truth['rank']}", "parameter"), truth["own part"])
+            held = sum(row["bytes"] for row in rows_at_peak(process, f"cuda:{truth['rank']}", "parameter"))
+            self.assertEqual(held, truth["own part"])
 
     @harness.only_in_long
     def test_ddp(self):

@@ -37,7 +37,7 @@ class Case(harness.Case):
     def assert_same(self, shown, now, python=0.0):
         """Compares what a page shows with a text. A figure may differ by 1 %, because allocators add some bytes. A level of
         all memory may also differ by `python` MiB, because each interpreter has memory of its own."""
-        texts = [re.sub(r"pid \d+", "pid", re.sub(r"/\S*/(?=\w+\.py)", "", text)) for text in (shown, now)]
+        texts = [re.sub(r"pid \d+", "pid", re.sub(r"/\S*(?:/|\.\.\.)(?=\w+\.py)", "", text)) for text in (shown, now)]
         self.assertEqual(*([FIGURE.sub("#", line).split() for line in text.splitlines()] for text in texts))
         for line, other in zip(*(text.splitlines() for text in texts)):
             more = python if re.search(r"(peak|phase)\(", line) else 0.0

@@ -201,7 +201,7 @@ class Armed(harness.Case):
                 program.do(f"a {64 * MIB}", "a 9000")
                 with open(self.armed_file()[0], "r+b") as file:
                     file.write(written)
-                time.sleep(0.01)  # the process looks at its file once a millisecond at most
+                time.sleep(0.01)  # the process looks at its file once in 4 ms at most
                 program.do("a 9000", "a 9000")
                 self.assertEqual(program.end(), 0)
                 self.assertEqual(self.report() is not None, records)

@@ -206,7 +206,7 @@ TEST(LiveLevels, AnArmedProcessChangesLevelsAlone) {
     EXPECT_TRUE(change_armed_levels(50, false));
     EXPECT_EQ(file.live, 150u);
     EXPECT_EQ(file.highest, 4196u);
-    armed_watch.looked_at = 0; // the process looks at its file once a millisecond at most
+    armed_watch.looked_at = 0; // the process looks at its file once in 4 ms at most
     EXPECT_TRUE(change_armed_levels(5000, false));
     EXPECT_EQ(file.live, 5150u);
     EXPECT_EQ(file.highest, 5150u);

@@ -144,6 +144,7 @@ void PeakHistory::after(const trace::Event& event, const PhasePosition& place) {
     for (std::size_t i = 0; i < 256; ++i)
       if (i < memories_.size() || ledger().level(static_cast<MemoryId>(i)) != Level{})
         reached(static_cast<MemoryId>(i), event, place);
+    all_may_change_ = ledger().awaits_births();
     return;
   }
   if (event.type != birth && event.type != death && event.type != counters &&

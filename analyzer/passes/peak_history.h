@@ -100,7 +100,9 @@ class PeakHistory : public SideObserver {
   double part_;
   std::size_t room_;                                 // for parts of all histories
   std::vector<std::unique_ptr<Histories>> memories_; // by MemoryId
-  bool all_may_change_ = false; // a snapshot was seen: then an event may change the levels of other memories
+  // A snapshot was seen, and has deaths whose births come later. An event may then change the levels of other
+  // memories.
+  bool all_may_change_ = false;
 };
 
 } // namespace memtrace::replay

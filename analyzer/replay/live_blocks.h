@@ -45,6 +45,8 @@ class LiveBlocks {
   std::uint64_t unknown_deaths() const { return unknown_deaths_; }
 
   // Returns the bytes of memory that a copy takes, about.
+  // True if a snapshot has deaths whose births may still come.
+  bool awaits_births() const { return !early_deaths_.empty(); }
   std::size_t bytes() const {
     constexpr std::size_t kNode = 48; // of a map, beside its value
     std::size_t out = sizeof *this + (mappings_.size() + lifted_.size()) * (sizeof(Block) + kNode) +

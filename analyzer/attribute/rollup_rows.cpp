@@ -166,6 +166,14 @@ class RowsReader {
   Buckets out_;
 };
 
+// True if the events of all steps of the row are there. They are exact, and a row may be off by some records.
+bool has_events(const BucketRow& row, const Account& account) {
+  if (row.steps.first == Step::none) return account.whole(Step::none);
+  return std::any_of(account.detail.begin(), account.detail.end(), [&](const StepSpan& span) {
+    return span.first <= row.steps.first && row.steps.last <= span.last;
+  });
+}
+
 void raise(Peak& peak, const BucketRow& row, std::int64_t bytes) {
   if (bytes > peak.bytes) peak = {bytes, 0, 0, row.most.path, row.steps.first, row.steps};
 }
@@ -212,6 +220,8 @@ std::vector<Births> Buckets::births(const BucketRow& row, MemoryId memory) const
 Buckets buckets(const trace::Trace& trace, Account& account) {
   if (trace.rollup() == nullptr) return {};
   Buckets out = RowsReader(trace, account).read();
+  std::erase_if(out.rows, [&account](const BucketRow& row) { return has_events(row, account); });
+  if (out.rows.empty() && out.refused == 0) return {};
   for (const BucketRow& row : out.rows) {
     if (row.most.count == 0) continue;
     for (std::size_t i = 0; i < row.most.memory.size(); ++i) {
@@ -243,10 +253,7 @@ Coverage coverage(const Buckets& buckets, const Account& account) {
   for (const BucketRow& row : buckets.rows) {
     if (row.steps.first == Step::none || row.steps.first == counted) continue;
     counted = row.steps.first;
-    const bool detailed = std::any_of(account.detail.begin(), account.detail.end(), [&](const StepSpan& span) {
-      return span.first <= row.steps.first && row.steps.last <= span.last;
-    });
-    out.buckets += detailed ? 0 : 1;
+    ++out.buckets;
   }
   return out;
 }

@@ -46,7 +46,8 @@ struct Buckets {
   std::map<std::pair<PathId, MemoryId>, std::vector<Births>> sites;
 };
 
-// Returns the rows of the rollup. Adds their paths to `account`, and the peaks whose events were dropped.
+// Returns the rows of the rollup for steps whose events are not all there. Adds their paths to `account`, and
+// the peaks whose events were dropped.
 Buckets buckets(const trace::Trace& trace, Account& account);
 
 // The steps for which only the rollup has figures, and the number of step ranges that they are in.

@@ -30,13 +30,15 @@ enum class Source : std::uint8_t {
   definitions, // texts, code, modules, stacks, process; a reader reads them before all other sources
   snapshot,    // the state when a window began; see below
   writer,      // no records: the payload is the version of memtrace that wrote the file, as text: "0.1.0"
+  keyframe,    // the state in the middle of a file; see below. A reader of all events leaves it out
 };
 inline constexpr std::size_t kLongestWriter = 32; // bytes of that text
 
 // Flags of a segment.
-inline constexpr std::uint8_t kAfterWindow =
-    1; // first of its thread in a window: a gap before it is not a loss, the rollup has those records
+inline constexpr std::uint8_t kAfterWindow = 1; // first of its thread in a window or stretch: a gap before it
+                                                // is not a loss, the rollup has those records
 inline constexpr std::uint8_t kContinues = 2; // coding continues the previous segment of its thread and source
+inline constexpr std::uint8_t kWhole = 4;     // the last segment of a keyframe, which is whole then
 
 // A trace file is a run of segments. Each segment is a header and its payload, written by one write(). If a
 // reader meets damage, it searches for the next kSegmentMagic whose checksum holds.
@@ -44,7 +46,7 @@ struct SegmentHeader {
   char magic[4];
   std::uint16_t version;
   std::uint8_t source; // Source
-  std::uint8_t flags;  // kAfterWindow, kContinues
+  std::uint8_t flags;  // kAfterWindow, kContinues, kWhole
   std::uint32_t payload_bytes;
   std::uint32_t checksum; // CRC-32C of this header, with 0 here, and the payload
   std::uint32_t thread;   // index of the thread in this process, from 0
@@ -63,6 +65,11 @@ inline constexpr std::uint32_t kMaxPayload = 1u << 20; // of one segment
 // STEM.window-N. memtrace reuses these files. It retains the two most recent windows and those with the highest
 // levels. Before a window is dropped, the rows of STEM.coarse (rollup_layout.h) have its content. A window
 // begins with segments of source `snapshot`.
+//
+// Stretches: a large file consists of several, so that a quick reader can leave some out. A stretch ends
+// with a segment of source `keyframe` that has only `level` records: the highest levels in it. If the file goes
+// on, the next stretch begins with a keyframe: segments of that source with the records of a snapshot. After
+// it, no segment continues the coding of an earlier one.
 inline constexpr std::uint32_t kWindowFiles = 4;
 
 // Ring file: chunks of kChunkBytes. The first chunk begins with a RingFileHeader, padded to a page. Slots fill

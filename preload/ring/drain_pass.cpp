@@ -46,7 +46,7 @@ constinit std::uint8_t* buffer = nullptr;
 constinit PendingRun* runs = nullptr;   // a heap by stamp
 constinit std::uint64_t not_before = 0; // after a disk error: no try earlier than this
 constinit bool at_bound = false;
-// The window in which the slot's thread has a segment.
+// The stretch in which the slot's thread has a segment.
 constinit std::uint32_t said_in[format::kMaxSlots] = {};
 constinit std::uint32_t said_slots = 0; // all slots that were claimed are below it
 
@@ -77,7 +77,7 @@ std::uint64_t code(const PendingRun& run, format::Stamp cut, Encoder& encoder, b
 }
 
 // Appends one segment of the records of a slot. On success, `run` has the records that the rollup lacks.
-// `said`: the window in which the slot's thread has a segment.
+// `said`: the stretch in which the slot's thread has a segment.
 Passed append(RingSlot* slot, const Ring& ring, std::uint32_t& said, format::Stamp cut, bool last,
               PendingRun* run) {
   const std::uint64_t room = events_room(last);
@@ -89,8 +89,8 @@ Passed append(RingSlot* slot, const Ring& ring, std::uint32_t& said, format::Sta
   *run = {0, slot, ring.records, ring.size - 1, slot->thread, first, first};
   const RingRecord& head = run->at(first);
   if (!committed(head, first) || !before(head, cut)) return Passed::all;
-  const std::uint32_t window = current_window();
-  ThreadModel* const model = model_for(run->thread, window, first);
+  const std::uint32_t stretch = current_stretch();
+  ThreadModel* const model = model_for(run->thread, stretch, first);
   if (model == nullptr) return Passed::failed;
   Encoder encoder(buffer, capacity, model->model);
   bool whole;
@@ -100,14 +100,14 @@ Passed append(RingSlot* slot, const Ring& ring, std::uint32_t& said, format::Sta
     coded(*model, first);
     return all;
   }
-  const bool opens = window != 0 && said != window;
+  const bool opens = stretch != 0 && said != stretch;
   const format::SegmentHeader header = encoder.header(trace_file.trace_id, run->thread, format::Source::ring,
                                                       first, opens ? format::kAfterWindow : std::uint8_t{0});
   const Appended appended = append_events(header, buffer, last);
   if (appended == Appended::failed) return Passed::failed;
   if (appended == Appended::no_room) return Passed::some;
   coded(*model, next);
-  said = window;
+  said = stretch;
   run->end = next;
   run->stamp = head.stamp;
   return all;

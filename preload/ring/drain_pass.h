@@ -22,7 +22,7 @@ Passed pass_over(format::RingSlot* slot, const Ring& ring);
 
 // Allocates the buffers of a pass. Returns false if there is no memory.
 bool prepare_pass();
-// Notes that a slot has a new owner. The owner's first segment in a window gets kAfterWindow.
+// Notes that a slot has a new owner. The owner's first segment in a stretch gets kAfterWindow.
 void slot_claimed(std::uint32_t index);
 // Resets the passes: in a forked child, and when a trace begins.
 void forget_pass();

@@ -29,8 +29,7 @@ void Rollup::attach(void* memory, std::size_t bytes, std::uint64_t trace_id, for
 }
 
 void Rollup::forget_highest() {
-  highest_[live] = ledger_.levels()[0][live];
-  highest_[tensor] = ledger_.levels()[0][tensor];
+  std::memcpy(highest_, ledger_.levels(), sizeof highest_);
 }
 
 std::uint64_t Rollup::bytes() const {
@@ -83,7 +82,7 @@ void Rollup::apply_now(std::uint32_t thread, const RingRecord& record) {
       return;
     case EventType::reserved:
       ledger_.reserve(record.flags >> format::kMemoryShift, record.as<format::ReservedEvent>().reserved);
-      return;
+      break;
     case EventType::phase_begin:
       if ((record.flags & format::kInstant) != 0) return;
       phases_.begin(host_, thread, record, ledger_);
@@ -109,12 +108,15 @@ void Rollup::apply_now(std::uint32_t thread, const RingRecord& record) {
     default:
       return;
   }
-  see_highest();
+  if (const unsigned memory = memory_of(record); memory != 0) see_highest(memory);
+  see_highest(0); // a record of a device may carry flows of the host
 }
 
-void Rollup::see_highest() {
-  for (unsigned measure = live; measure <= tensor; ++measure)
-    if (ledger_.levels()[0][measure] > highest_[measure]) highest_[measure] = ledger_.levels()[0][measure];
+void Rollup::see_highest(unsigned memory) {
+  const std::int64_t* const levels = ledger_.levels()[memory];
+  std::int64_t* const highest = highest_[memory];
+  for (unsigned measure = 0; measure < kMeasures; ++measure)
+    if (levels[measure] > highest[measure]) highest[measure] = levels[measure];
 }
 
 void Rollup::carry(std::uint32_t thread, const SmallTotals& flows, const PhasePlace& place) {
@@ -160,7 +162,7 @@ void Rollup::births_until(format::Stamp stamp) {
     const PendingHalf& due = later_[--later_used_];
     if (static_cast<EventType>(due.record.type) == EventType::move) {
       ledger_.put_down(host_, due.record, phases_.place(due.thread), file_);
-      see_highest();
+      see_highest(memory_of(due.record));
     } else {
       apply_now(due.thread, due.record);
     }

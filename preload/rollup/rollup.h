@@ -42,8 +42,8 @@ class Rollup {
   // Writes the remaining rows at the orderly end, also of the present step and of the open phases.
   void close();
 
-  // Writes the present state as the first records of a window. `most_held`: lists at most so many blocks, the
-  // largest.
+  // Writes the present state as the first records of a window or keyframe. `most_held`: lists at most so many
+  // blocks, the largest.
   using WriteRecord = void (*)(void* out, const format::RingRecord& record);
   void snapshot(std::uint32_t window, format::Stamp stamp, std::uint64_t most_held, WriteRecord put, void* out);
 
@@ -55,8 +55,8 @@ class Rollup {
     ledger_.each(take);
   }
   const Levels& levels() const { return ledger_.levels(); }
-  // Returns the highest level of the host since the last call of forget_highest().
-  std::int64_t highest(LevelKind measure) const { return highest_[measure]; }
+  // Returns the highest levels since the last call of forget_highest().
+  const Levels& highest() const { return highest_; }
   void forget_highest();
 
   std::uint64_t live_bytes() const { return ledger_.live_bytes(); }
@@ -73,7 +73,7 @@ class Rollup {
   void apply_now(std::uint32_t thread, const format::RingRecord& record);
   void move(std::uint32_t thread, const format::RingRecord& record);
   void defer(std::uint32_t thread, const format::RingRecord& half);
-  void see_highest();
+  void see_highest(unsigned memory);
   void carry(std::uint32_t thread, const format::SmallTotals& flows, const PhasePlace& place);
   void step_over();
 
@@ -84,7 +84,7 @@ class Rollup {
   LevelError level_error_;
   Dense<Carried, 64, 16 * 1024> carried_;
   StepId step_ = kNoStep; // the rows of earlier steps were published
-  std::int64_t highest_[2] = {};
+  Levels highest_ = {};
   std::uint32_t later_used_ = 0;
   PendingHalf later_[kLater] = {}; // the earliest is last
 };

@@ -20,7 +20,7 @@ constexpr std::size_t kRecords = 1 + format::kLedgerRows;
 
 constinit RingRecord highest[kRecords] = {}; // a copy, because its window may be dropped
 constinit std::size_t highest_records = 0;
-constinit std::uint32_t highest_in = 0; // the last window that has it
+constinit std::uint32_t highest_in = 0; // the last stretch that has it
 
 std::uint64_t known(std::uint64_t value) {
   return value == format::kNotSaid ? 0 : value;
@@ -67,7 +67,7 @@ format::LedgerWorth worth(const RingRecord& head) {
   return {ledger.resident, (head.flags & format::kLedgerAsked) != 0, ledger.drift};
 }
 
-// Writes the highest ledger again, before the next records, so that a reader of that window has it first.
+// Writes the highest ledger again, before the next records, so that a reader of that stretch has it first.
 bool say_highest_again() {
   for (std::size_t i = 0; i < highest_records; ++i) highest[i].stamp = draw_stamp();
   highest[0].flags = static_cast<std::uint16_t>(highest[0].flags | format::kLedgerAgain);
@@ -81,12 +81,12 @@ bool write_ledger(const Residents& residents, std::uint16_t flags) {
   records[0] = head(residents, flags);
   const std::size_t count = 1 + rows(residents, records + 1);
   const bool is_highest = highest_records == 0 || format::beats(worth(records[0]), worth(highest[0]));
-  if (!is_highest && highest_in != current_window() && say_highest_again()) highest_in = current_window();
+  if (!is_highest && highest_in != current_stretch() && say_highest_again()) highest_in = current_stretch();
   if (!append_samples(records, count)) return false;
   if (!is_highest) return true;
   for (std::size_t i = 0; i < count; ++i) highest[i] = records[i];
   highest_records = count;
-  highest_in = current_window();
+  highest_in = current_stretch();
   return true;
 }
 

@@ -37,7 +37,7 @@ constinit bool named[kMaxLevels] = {};
 constinit bool fresh[kMaxLevels] = {};                          // named by this sample
 constinit std::uint64_t group_faults = 0, process_asked_at = 0; // major faults of the own cgroup
 constinit std::uint64_t sequence = 0;
-constinit std::uint32_t said_in = 0; // the last window that has a segment of samples
+constinit std::uint32_t said_in = 0; // the last stretch that has a segment of samples
 constinit std::uint8_t payload[32 * 1024];
 constinit format::Model model{};
 
@@ -278,7 +278,7 @@ void add_nodes(Gathered& gathered) {
   }
 }
 
-// Notes the new names of groups as definitions, because the window that has them may be dropped.
+// Notes the new names of groups as definitions, because a reader may not have the stretch that has them.
 void note_names() {
   for (unsigned level = 0; level < group_levels(); ++level) {
     const GroupPath path = group_path(level);
@@ -287,19 +287,19 @@ void note_names() {
   write_late();
 }
 
-// Appends the segment between two passes, to the window that the other records go to.
+// Appends the segment between two passes, to the file that the other records go to.
 bool append(const Encoder& encoder, const RingRecord* process) {
   const Locked locked(pass_lock);
   if (!locked) return false;
   rotate_if_due();
-  const std::uint32_t window = current_window();
-  const bool opens = window != 0 && said_in != window;
+  const std::uint32_t stretch = current_stretch();
+  const bool opens = stretch != 0 && said_in != stretch;
   const format::SegmentHeader header = encoder.header(trace_file.trace_id, 0, format::Source::ring, sequence,
                                                       opens ? format::kAfterWindow : std::uint8_t{0});
   if (append_events(header, payload, false) != Appended::yes) return false;
   sequence += encoder.records();
-  if (window != 0) note_names();
-  said_in = window;
+  if (stretch != 0) note_names();
+  said_in = stretch;
   if (process != nullptr) folded.apply(0, *process);
   return true;
 }

@@ -28,17 +28,17 @@ ThreadModel* find(std::uint32_t thread) {
 
 } // namespace
 
-ThreadModel* model_for(std::uint32_t thread, std::uint32_t window, std::uint64_t first) {
+ThreadModel* model_for(std::uint32_t thread, std::uint32_t stretch, std::uint64_t first) {
   ThreadModel* const found = find(thread);
   if (found == nullptr) return nullptr;
-  const bool continues = found->thread == thread + 1 && found->window == window && found->next == first &&
+  const bool continues = found->thread == thread + 1 && found->stretch == stretch && found->next == first &&
                          first - found->begin < kRestartRecords;
   if (!continues) {
     found->model.restart();
     found->begin = first;
   }
   found->thread = thread + 1;
-  found->window = window;
+  found->stretch = stretch;
   found->next = kNever; // until its segment is written
   found->used = ++uses;
   return found;

@@ -15,16 +15,16 @@ inline constexpr std::uint64_t kRestartRecords = 32 * 1024;
 
 struct ThreadModel {
   format::Model model;
-  std::uint32_t thread; // index + 1
-  std::uint32_t window; // file of the last segment
-  std::uint64_t begin;  // sequence at the restart
-  std::uint64_t next;   // sequence after the last segment
-  std::uint64_t used;   // number of its last use; the smallest one is the least recently used
+  std::uint32_t thread;  // index + 1
+  std::uint32_t stretch; // of the last segment
+  std::uint64_t begin;   // sequence at the restart
+  std::uint64_t next;    // sequence after the last segment
+  std::uint64_t used;    // number of its last use; the smallest one is the least recently used
 };
 
 // Returns the model for a segment that begins with `first`, or null if there is no memory. The model is
-// restarted unless the segment is the next one of this thread, file and run of segments.
-ThreadModel* model_for(std::uint32_t thread, std::uint32_t window, std::uint64_t first);
+// restarted unless the segment is the next one of this thread and stretch.
+ThreadModel* model_for(std::uint32_t thread, std::uint32_t stretch, std::uint64_t first);
 // Notes that this segment is in the file, up to `next`. If a segment is not written, no segment continues its
 // model.
 void coded(ThreadModel& model, std::uint64_t next);

@@ -7,6 +7,9 @@
 
 namespace memtrace::record {
 
+// A reader needs a second for so many bytes. With the default bound of all files, no file is larger.
+inline constexpr std::uint64_t kStretchBytes = 64 << 20;
+
 // The bytes of each file. Each is a whole number of pages, so that a file's blocks on disk are not larger than
 // its bytes.
 struct Shares {
@@ -17,6 +20,7 @@ struct Shares {
   // at its bound.
   std::uint64_t window = 0;
   std::uint64_t rollup = 0;
+  std::uint64_t stretch = kStretchBytes; // of a file, between two keyframes
 };
 
 inline constexpr std::uint64_t kMostRollup = 8 << 20;

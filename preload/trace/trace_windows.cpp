@@ -1,4 +1,5 @@
-// Purpose: writes records to the trace file, then to windows, which are reused; the rollup gets them too.
+// Purpose: writes records to the trace file, then to windows, which are reused; the rollup gets them too. Large
+// files get keyframes.
 // Runs: in the drain and, when its ring is full, on the program's thread; the pass lock is held.
 #include "preload/trace/trace_windows.h"
 
@@ -9,6 +10,7 @@
 #include <new>
 
 #include "preload/bounded/fork_locks.h"
+#include "preload/format/window_events.h"
 #include "preload/os/clocks.h"
 #include "preload/os/files.h"
 #include "preload/os/mappings.h"
@@ -47,6 +49,8 @@ struct Current {
   std::uint32_t file = 0;
   std::uint64_t number = 0; // of the last window that began; 0: the trace file
   std::uint64_t not_before = 0;
+  std::uint32_t stretch = 0;  // stretches that began
+  std::uint64_t began_at = 0; // bytes of the file when the stretch began
   // The highest levels so far, and the numbers of the windows that have them.
   std::int64_t highest[2] = {};
   std::uint64_t highest_in[2] = {};
@@ -76,6 +80,7 @@ struct Coder {
 constinit Coder late{};
 constinit Coder first{};
 constinit std::uint64_t first_sequence = 0; // of the snapshot being written
+constinit format::Source first_source = format::Source::snapshot;
 constinit bool first_failed = false;
 constinit Part late_part = Part::definitions;
 
@@ -145,11 +150,16 @@ std::uint32_t choose() {
 
 void see_highest() {
   for (const auto measure : {rollup::live, rollup::tensor}) {
-    if (folded.highest(measure) <= current.highest[measure]) continue;
-    current.highest[measure] = folded.highest(measure);
+    const std::int64_t highest = folded.highest()[0][measure];
+    if (highest <= current.highest[measure]) continue;
+    current.highest[measure] = highest;
     current.highest_in[measure] = current.number;
   }
-  folded.forget_highest();
+}
+
+std::uint64_t bytes_now() {
+  return current.number == 0 ? __atomic_load_n(&trace_file.bytes, __ATOMIC_RELAXED)
+                             : windows[current.file].bytes;
 }
 
 // Returns false if the segment is not whole. A torn segment takes its room too.
@@ -159,14 +169,21 @@ bool append_to_window(const format::SegmentHeader& header, const std::uint8_t* p
   return written == static_cast<long>(sizeof header + header.payload_bytes);
 }
 
-void flush_first() {
+bool append_first(const format::SegmentHeader& header) {
+  if (current.number == 0) return append_to_trace(header, first.bytes, Part::events) == Appended::yes;
+  if (windows[current.file].bytes + sizeof header + header.payload_bytes > trace_file.shares.window)
+    return false;
+  return append_to_window(header, first.bytes);
+}
+
+void flush_first(std::uint8_t flags = 0) {
   if (!first.begun) return;
   Encoder& encoder = *first.encoder();
   const format::SegmentHeader header =
-      encoder.header(trace_file.trace_id, 0, format::Source::snapshot, first_sequence);
+      encoder.header(trace_file.trace_id, 0, first_source, first_sequence, flags);
   first_sequence += encoder.records();
   first.begun = false;
-  if (!append_to_window(header, first.bytes)) first_failed = true;
+  if (!append_first(header)) first_failed = true;
 }
 
 void put_first(void*, const RingRecord& record) {
@@ -177,6 +194,49 @@ void put_first(void*, const RingRecord& record) {
     flush_first();
     first.encoder()->add(record);
   }
+}
+
+// Writes the present state to the current file. Returns false if it is not whole there.
+bool write_state(format::Source source, std::uint64_t most_held) {
+  first_source = source;
+  first_sequence = 0;
+  first_failed = false;
+  first.begun = false;
+  const std::uint64_t number = source == format::Source::keyframe ? current.stretch : current.number;
+  folded.snapshot(static_cast<std::uint32_t>(number), draw_stamp(), most_held, &put_first, nullptr);
+  flush_first(first_failed ? std::uint8_t{0} : format::kWhole);
+  current.began_at = bytes_now();
+  return !first_failed;
+}
+
+// Writes the highest levels of the stretch at its end.
+void end_stretch() {
+  first_source = format::Source::keyframe;
+  first_sequence = 0;
+  first.begun = false;
+  for (unsigned memory = 0; memory < folded.ledger().seen(); ++memory) {
+    const std::int64_t* const highest = folded.highest()[memory];
+    RingRecord record{};
+    record.put(
+        format::LevelEvent{highest[rollup::live], highest[rollup::tensor], highest[rollup::reserved], 0});
+    record.stamp = draw_stamp();
+    record.flags = static_cast<std::uint16_t>(memory << format::kMemoryShift);
+    put_first(nullptr, record);
+  }
+  first_failed = false;
+  flush_first();
+  see_highest();
+  if (!first_failed) folded.forget_highest();
+}
+
+// If the disk fails, the next try comes a stretch later: a quick reader then reads both.
+void begin_stretch() {
+  if (make_rollup_file()) {
+    end_stretch();
+    ++current.stretch;
+    write_state(format::Source::keyframe, trace_file.shares.stretch / 16 / kHeldBytes);
+  }
+  current.began_at = bytes_now();
 }
 
 bool begin_window(std::uint32_t file) {
@@ -190,13 +250,8 @@ bool begin_window(std::uint32_t file) {
   const Current before = current;
   current.file = file;
   ++current.number;
-  first_sequence = 0;
-  first_failed = false;
-  first.begun = false;
-  folded.snapshot(static_cast<std::uint32_t>(current.number), draw_stamp(),
-                  trace_file.shares.window / 4 / kHeldBytes, &put_first, nullptr);
-  flush_first();
-  if (first_failed) {
+  ++current.stretch;
+  if (!write_state(format::Source::snapshot, trace_file.shares.window / 4 / kHeldBytes)) {
     os::unlink(path_of(file).text());
     windows[file] = {};
     current = before;
@@ -207,10 +262,6 @@ bool begin_window(std::uint32_t file) {
   return true;
 }
 
-std::uint64_t bytes_now() {
-  return current.number == 0 ? __atomic_load_n(&trace_file.bytes, __ATOMIC_RELAXED)
-                             : windows[current.file].bytes;
-}
 bool is_nearly_full() {
   const std::uint64_t size = current.number == 0 ? trace_file.shares.head : trace_file.shares.window;
   const std::uint64_t reserve = size / 4 < kMostReserve ? size / 4 : kMostReserve;
@@ -235,11 +286,19 @@ std::uint32_t current_window() {
   return static_cast<std::uint32_t>(current.number);
 }
 
+std::uint32_t current_stretch() {
+  return current.stretch;
+}
+
 bool rotate_if_due() {
-  if (trace_file.shares.window == 0 || !is_nearly_full() || raise_bound()) return true;
+  if (trace_file.shares.window == 0) return true;
+  if (!is_nearly_full() || raise_bound()) {
+    if (bytes_now() - current.began_at >= trace_file.shares.stretch) begin_stretch();
+    return true;
+  }
   const std::uint64_t now = os::monotonic_ns();
   if (now < current.not_before) return false;
-  see_highest();
+  end_stretch();
   const std::uint32_t file = choose();
   if (make_rollup_file() && begin_window(file)) return true;
   current.not_before = now + kRetryNs;
@@ -277,8 +336,9 @@ bool is_late_fact(std::uint8_t type) {
     case EventType::note:
     case EventType::end:
     case EventType::exec:
-      return current.number != 0;
+      return current.stretch != 0;
     case EventType::label: // there is one for each block: they get at most half of the room
+      // A keyframe has the labels of its blocks, and a window that has theirs may be dropped.
       return current.number != 0 && trace_room(Part::definitions) > trace_file.shares.definitions / 2;
     default:
       return false;

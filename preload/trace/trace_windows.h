@@ -1,4 +1,5 @@
-// Purpose: writes records to the trace file, then to windows, which are reused; the rollup gets them too.
+// Purpose: writes records to the trace file, then to windows, which are reused; the rollup gets them too. Large
+// files get keyframes.
 // Runs: in the drain and, when its ring is full, on the program's thread; the pass lock is held.
 #pragma once
 
@@ -21,17 +22,21 @@ void start_windows(bool forked, std::int64_t live, std::int64_t tensor, CopyText
 // Forgets the windows, which are the parent's, in a forked child.
 void forget_windows();
 
-// Begins a new window if the current file is nearly full. Returns false if it had to but could not because of
-// the disk.
+// Begins a new window if the current file is nearly full, else a new stretch if the current one is long.
+// Returns false if it had to begin a window but could not because of the disk.
 bool rotate_if_due();
 // Returns the number of the current window; 0: the trace file.
 std::uint32_t current_window();
+// Returns the number of stretches that began. 0: the first one of the trace file. In each, the coding of
+// records begins anew, and definitions are written apart from other records.
+std::uint32_t current_stretch();
 // Returns the bytes that one more segment may have, with its header. `last`: see Part.
 std::uint64_t events_room(bool last);
 Appended append_events(const format::SegmentHeader& header, const std::uint8_t* payload, bool last);
 
-// Definitions and facts of a window go to the trace file too. is_late() is true for their types. note_late()
-// collects them. write_late() writes them, and note_late() calls it if its buffer is full.
+// Definitions and facts go to the trace file apart from other records, too, once a reader may leave out some
+// stretches. is_late() is true for their types. note_late() collects them. write_late() writes them, and
+// note_late() calls it if its buffer is full.
 bool is_late_fact(std::uint8_t type);
 inline bool is_late(std::uint8_t type) {
   return type > static_cast<std::uint8_t>(format::EventType::death) && is_late_fact(type);

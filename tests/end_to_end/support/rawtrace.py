@@ -13,6 +13,7 @@ RECORD = struct.Struct("<IBBHQ6Q")
 SLOT = struct.Struct("<IIQQQQQQII")
 PAGE = 4096
 SNAPSHOT = 3
+KEYFRAME = 5
 WRITER = 4
 CHUNK = 16 * 1024
 SLOT_RECORDS = 8
@@ -171,7 +172,7 @@ def segments(path):
             if at < 0:
                 return
             continue
-        if source == WRITER:  # a text, no records
+        if source in (WRITER, KEYFRAME):  # a text, no records
             at = start + size
             continue
         if not flags & CONTINUES:

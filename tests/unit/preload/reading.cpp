@@ -69,7 +69,7 @@ class Bytes {
 void check(const Segment& segment) {
   const format::SegmentHeader& header = segment.header;
   EXPECT_EQ(header.version, format::kVersion);
-  EXPECT_EQ(header.flags & ~(format::kContinues | format::kAfterWindow), 0);
+  EXPECT_EQ(header.flags & ~(format::kContinues | format::kAfterWindow | format::kWhole), 0);
   ASSERT_EQ(header.records, segment.records.size());
   ASSERT_NE(header.records, 0u);
   std::uint64_t types = 0;

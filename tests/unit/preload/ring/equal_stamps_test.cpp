@@ -26,7 +26,7 @@ void append_stamped(Thread& thread, EventType type, std::uint64_t address, forma
 }
 
 std::int64_t highest_since_last() {
-  const std::int64_t highest = folded.highest(rollup::live);
+  const std::int64_t highest = folded.highest()[0][rollup::live];
   folded.forget_highest();
   return highest;
 }

@@ -15,6 +15,20 @@ std::optional<Run> run_of(const File& file, const Segment& segment) {
   return Run{source, first, header.records, header.first_stamp, header.types, &file, &segment, nullptr, false};
 }
 
+Run keyframe_run_of(const File& file, const Segment& segment) {
+  const format::SegmentHeader& header = segment.header;
+  const std::uint64_t first = std::min(header.first_sequence, ~std::uint64_t{0} - header.records);
+  return {format::Source::snapshot,
+          first,
+          header.records,
+          header.first_stamp,
+          header.types,
+          &file,
+          &segment,
+          nullptr,
+          false};
+}
+
 Run run_of(const Leftover& leftover) {
   return {format::Source::ring,
           leftover.first_sequence,

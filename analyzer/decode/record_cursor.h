@@ -30,6 +30,8 @@ struct Run {
 // Returns the run of a segment. Returns nullopt if it is of a source that this memtrace does not know. Both
 // arguments must exist as long as the run.
 std::optional<Run> run_of(const File& file, const Segment& segment);
+// Returns the run of a segment of a keyframe: its records are those of a snapshot.
+Run keyframe_run_of(const File& file, const Segment& segment);
 // Returns the run of the records that were left in a ring; there must be some.
 Run run_of(const Leftover& leftover);
 

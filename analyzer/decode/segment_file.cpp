@@ -82,12 +82,14 @@ std::size_t File::read(std::uint64_t offset, void* out, std::size_t bytes) const
   return done;
 }
 
-SegmentIndex::SegmentIndex(const File& file, Progress* progress) : file_(file), progress_(progress) {
+SegmentIndex::SegmentIndex(const File& file, Progress* progress, Verify verify)
+    : file_(file), progress_(progress), verify_(verify) {
   extend();
   if (segments_.empty()) refuse();
 }
 
-SegmentIndex::SegmentIndex(const File& file, std::uint64_t trace_id) : file_(file), trace_id_(trace_id) {
+SegmentIndex::SegmentIndex(const File& file, std::uint64_t trace_id, Verify verify)
+    : file_(file), verify_(verify), trace_id_(trace_id) {
   extend();
 }
 
@@ -130,14 +132,50 @@ bool SegmentIndex::whole(std::uint64_t offset, format::SegmentHeader& header) {
     return false;
   if (trace_id_ != 0 && header.trace_id != trace_id_) return false;
   if (checked_in_vain_ > kMostInVain + 4 * size_) return false;
-  buffer_.resize(header.payload_bytes);
-  if (file_.read(offset + kHeader, buffer_.data(), buffer_.size()) != buffer_.size()) return false;
+  // The first segment tells the trace, and keep() does not see `writer`.
+  const auto source = static_cast<format::Source>(header.source);
+  const bool now = source == format::Source::keyframe || source == format::Source::writer || trace_id_ == 0;
+  if (verify_ == Verify::kept && !now) return true;
+  return read_payload({offset, header}) && holds(header);
+}
+
+// Reads the payload into `buffer_`. Returns false if the file ends early.
+bool SegmentIndex::read_payload(const Segment& segment) {
+  buffer_.resize(segment.header.payload_bytes);
+  return file_.read(segment.offset + kHeader, buffer_.data(), buffer_.size()) == buffer_.size();
+}
+
+// True if the checksum is that of the header and of the payload in `buffer_`.
+bool SegmentIndex::holds(const format::SegmentHeader& header) {
   format::SegmentHeader blank = header;
   blank.checksum = 0;
-  const bool holds =
+  const bool equal =
       format::checksum(format::checksum(0, &blank, kHeader), buffer_.data(), buffer_.size()) == header.checksum;
-  if (!holds) checked_in_vain_ += header.payload_bytes;
-  return holds;
+  if (!equal) checked_in_vain_ += header.payload_bytes;
+  return equal;
+}
+
+void SegmentIndex::keep(const std::vector<bool>& left_out) {
+  verify_ = Verify::listed;
+  damage_ = damage_before_tail_;
+  std::vector<Segment> kept;
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    if (!left_out.empty() && left_out[i]) {
+      ends_left_out_ = true;
+      continue;
+    }
+    Segment& segment = segments_[i];
+    segment.after_left_out = ends_left_out_;
+    if (read_payload(segment) && holds(segment.header)) {
+      if (is_of_stretch(static_cast<format::Source>(segment.header.source))) ends_left_out_ = false;
+      kept.push_back(segment);
+    } else {
+      lost(segment.offset, segment.offset + kHeader + segment.header.payload_bytes);
+    }
+  }
+  segments_ = std::move(kept);
+  damage_before_tail_ = damage_;
+  extend();
 }
 
 // Returns the next offset from `from` on where a segment may begin. Returns the size of the file if there is

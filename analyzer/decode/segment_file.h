@@ -37,7 +37,24 @@ class File {
 struct Segment {
   std::uint64_t offset = 0; // of the header
   format::SegmentHeader header{};
+  bool after_left_out = false; // segments of threads before it were left out
 };
+
+// When the checksums of the payloads are verified.
+enum class Verify : std::uint8_t {
+  listed, // as the segments are listed
+  kept,   // by keep(), which must be called once. Until then, only keyframes are verified
+};
+
+// True if a segment of this source belongs to its place in the file. All others are read whatever is left out.
+inline bool is_of_stretch(format::Source source) {
+  return source != format::Source::definitions && source != format::Source::cold;
+}
+
+// True if the segment has a record of this type.
+inline bool has_type(const format::SegmentHeader& header, format::EventType type) {
+  return (header.types >> static_cast<unsigned>(type) & 1) != 0;
+}
 
 struct Damage {
   std::uint64_t bytes = 0;        // of the file, outside of whole segments
@@ -52,19 +69,24 @@ struct NewerSegments {
   std::uint16_t version = 0; // the highest
 };
 
-// The segments in the order of the file. The checksum of each is verified when it is listed, so a later read
-// only needs to check bounds. Memory: one header for each segment.
+// The segments in the order of the file. The checksum of each is verified, see Verify, so a later read only
+// needs to check bounds. Memory: one header for each segment.
 class SegmentIndex {
  public:
   // Throws ReadError if the file is empty, is not a trace, or has no whole segment of a known version.
-  explicit SegmentIndex(const File& file, Progress* progress = nullptr);
+  explicit SegmentIndex(const File& file, Progress* progress = nullptr, Verify verify = Verify::listed);
   // For a file beside a trace. Only segments of `trace_id` count as whole, and a file without them is not an
   // error.
-  SegmentIndex(const File& file, std::uint64_t trace_id);
+  SegmentIndex(const File& file, std::uint64_t trace_id, Verify verify = Verify::listed);
 
   // Lists the segments that were appended since. If a torn tail has become whole, it is not damage any more.
   void extend();
 
+  // Removes the segments that `left_out` has, by place, and verifies all others. Empty: none are left out.
+  void keep(const std::vector<bool>& left_out);
+
+  // True if the last segments that were listed are left out.
+  bool ends_left_out() const { return ends_left_out_; }
   const std::vector<Segment>& segments() const { return segments_; }
   const Damage& damage() const { return damage_; }
   const NewerSegments& newer() const { return newer_; }
@@ -77,6 +99,8 @@ class SegmentIndex {
 
  private:
   bool whole(std::uint64_t offset, format::SegmentHeader& header);
+  bool read_payload(const Segment& segment);
+  bool holds(const format::SegmentHeader& header);
   void take(const Segment& segment);
   std::uint64_t find_magic(std::uint64_t from) const;
   void lost(std::uint64_t from, std::uint64_t to);
@@ -86,6 +110,8 @@ class SegmentIndex {
 
   const File& file_;
   Progress* progress_ = nullptr;
+  Verify verify_ = Verify::listed;
+  bool ends_left_out_ = false;
   std::uint64_t size_ = 0;
   std::uint64_t next_ = 0; // listed up to here
   std::uint64_t trace_id_ = 0;

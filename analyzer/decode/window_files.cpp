@@ -5,8 +5,8 @@
 #include <memory>
 #include <string_view>
 
+#include "analyzer/decode/lone_segment.h"
 #include "analyzer/decode/read_error.h"
-#include "analyzer/decode/segment_decoder.h"
 #include "preload/format/window_events.h"
 
 namespace memtrace::trace {
@@ -25,22 +25,17 @@ std::string stem_of(const std::string& trace_path) {
 
 // The number is in the first record of the snapshot. 0 is the number of the trace file, so no window has it.
 std::optional<std::uint32_t> number_of(const WindowFile& window) {
-  const auto model = std::make_unique<Model>(); // too large for a stack
   for (const Segment& segment : window.index->segments()) {
     if (segment.header.source != static_cast<std::uint8_t>(Source::snapshot)) continue;
     if (segment.header.first_sequence != 0) continue;
-    std::vector<std::uint8_t> payload(segment.header.payload_bytes);
-    payload.resize(window.file->read(segment.offset + sizeof segment.header, payload.data(), payload.size()));
-    model->restart();
-    Decoder decoder(payload, *model);
-    format::RingRecord record{};
-    if (!decoder.next(record) || record.type != static_cast<std::uint8_t>(EventType::window)) continue;
-    if (const auto number = record.as<format::WindowEvent>().number; number != 0) return number;
+    const std::vector<format::RingRecord> first = records_of(*window.file, segment, 1);
+    if (first.empty() || first[0].type != static_cast<std::uint8_t>(EventType::window)) continue;
+    if (const auto number = first[0].as<format::WindowEvent>().number; number != 0) return number;
   }
   return std::nullopt;
 }
 
-std::vector<WindowFile> find_windows(const std::string& stem, std::uint64_t trace_id) {
+std::vector<WindowFile> find_windows(const std::string& stem, std::uint64_t trace_id, Verify verify) {
   std::vector<WindowFile> windows;
   for (std::uint32_t i = 0; i < format::kWindowFiles; ++i) {
     WindowFile window;
@@ -49,7 +44,7 @@ std::vector<WindowFile> find_windows(const std::string& stem, std::uint64_t trac
     } catch (const ReadError&) {
       continue;
     }
-    window.index = std::make_unique<SegmentIndex>(*window.file, trace_id);
+    window.index = std::make_unique<SegmentIndex>(*window.file, trace_id, verify);
     window.number = number_of(window);
     windows.push_back(std::move(window));
   }

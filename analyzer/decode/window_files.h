@@ -24,6 +24,7 @@ std::optional<std::uint32_t> number_of(const WindowFile& window);
 
 // Returns the files STEM.window-0 to -3 that exist, by number. Those without a number come last. Never throws a
 // ReadError: a file that cannot be read is left out, and invalid bytes are damage of its index.
-std::vector<WindowFile> find_windows(const std::string& stem, std::uint64_t trace_id);
+std::vector<WindowFile> find_windows(const std::string& stem, std::uint64_t trace_id,
+                                     Verify verify = Verify::listed);
 
 } // namespace memtrace::trace

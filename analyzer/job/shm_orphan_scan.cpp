@@ -71,7 +71,10 @@ class Search {
       return in_life(file, maker) && evidence::pid_in(file.name).value_or(maker.pid) == maker.pid;
     };
     if (std::none_of(files_.begin(), files_.end(), may_be)) return {};
-    maker = process.trace ? creator_of(*process.trace) : creator_of(trace::Trace(process.path, &progress_));
+    // What is found is kept for later reports, so a quick one reads all of the trace here.
+    const bool whole = process.trace && process.trace->left_out() == 0;
+    maker = whole ? creator_of(*process.trace)
+                  : creator_of(trace::Trace(process.path, &progress_, trace::ReadExtent::all));
     Claims out;
     for (const SharedFile& file : files_)
       if (auto orphan = evidence::claim(file, maker)) out.emplace_back(&file, std::move(*orphan));

@@ -14,8 +14,6 @@
 namespace memtrace::trace {
 namespace {
 
-using format::Source;
-
 std::uint64_t records_of(std::span<const Run> runs) {
   std::uint64_t out = 0;
   for (const Run& run : runs) out += run.records;
@@ -38,12 +36,14 @@ std::uint64_t Losses::total() const {
 
 // Reads the rings first, then the files that they are drained into, then the rollup. So records that move
 // meanwhile are seen twice and taken once. They are never missed.
-Trace::Trace(const std::string& path, Progress* progress)
-    : progress_(progress), file_(path, files::Origin::named), index_(file_, progress) {
+Trace::Trace(const std::string& path, Progress* progress, ReadExtent extent)
+    : progress_(progress),
+      file_(path, files::Origin::named),
+      index_(file_, progress, extent == ReadExtent::quick ? Verify::kept : Verify::listed) {
   files::Budget::of_command().about(path);
-  find_rings();
+  find_rings(extent);
   const std::string stem = stem_of(file_.path());
-  windows_ = find_windows(stem, index_.trace_id());
+  if (extent == ReadExtent::all) windows_ = find_windows(stem, index_.trace_id());
   rollup_ = read_rollup(stem + ".coarse", index_.trace_id());
   if (rings_ || !windows_.empty()) {
     index_.extend();
@@ -64,13 +64,15 @@ Trace::Trace(const std::string& path, Progress* progress)
 
 // If the ring file lies beside the trace, the survey waits for its records. If not, surveys the trace now,
 // because a note in it may give the path of the ring file.
-void Trace::find_rings() {
+void Trace::find_rings(ReadExtent extent) {
   take_rings(stem_of(file_.path()) + ".rings");
+  if (extent == ReadExtent::quick) leave_out(); // before the survey, which would read the whole trace
   if (rings_) return;
   build_parts();
   survey();
   if (newer_rings_ != 0) return;
   if (const auto elsewhere = facts_.note("rings")) take_rings(*elsewhere);
+  for (const WindowFile& window : windows_) window.index->extend();
 }
 
 void Trace::take_rings(const std::string& path) {
@@ -95,101 +97,6 @@ NewerParts Trace::newer() const {
   out.rollup = rollup_.newer != 0;
   out.writer = index_.writer();
   return out;
-}
-
-void Trace::take(const File& file, const SegmentIndex& index, TracePart& part) {
-  for (const Segment& segment : index.segments()) {
-    const std::optional<Run> run = run_of(file, segment);
-    if (!run) continue;
-    if (run->source == Source::snapshot) {
-      part.snapshot.push_back(*run);
-      continue;
-    }
-    Stream& stream = part.threads[segment.header.thread];
-    stream.thread = segment.header.thread;
-    (run->source == Source::definitions ? stream.definitions : stream.events).push_back(*run);
-  }
-}
-
-// Collects the trace file, then the windows. A window belongs to the part of the window before if no records
-// are missing between them.
-void Trace::build_parts() {
-  parts_.clear();
-  parts_.emplace_back();
-  take(file_, index_, parts_.back());
-  std::uint32_t number = 0;
-  bool whole = index_.damage().bytes == 0;
-  for (const WindowFile& window : windows_) {
-    // A process that is killed while it begins a window leaves an empty window. The records in its rings follow
-    // the window before.
-    if (!window.number && window.index->segments().empty()) continue;
-    const bool follows = window.number && *window.number == number + 1;
-    if (!follows || !whole) {
-      parts_.emplace_back();
-      parts_.back().follows = follows;
-      parts_.back().placed = window.number.has_value();
-    }
-    TracePart part;
-    take(*window.file, *window.index, follows && whole ? part : parts_.back());
-    for (auto& [thread, stream] : part.threads) { // of a window whose snapshot is not needed
-      Stream& into = parts_.back().threads[thread];
-      into.thread = thread;
-      into.events.insert(into.events.end(), stream.events.begin(), stream.events.end());
-    }
-    number = window.number.value_or(number);
-    whole = window.index->damage().bytes == 0;
-  }
-  add_rings();
-  for (TracePart& part : parts_) {
-    std::sort(part.snapshot.begin(), part.snapshot.end(), earlier);
-    for (auto& [thread, stream] : part.threads) {
-      std::sort(stream.definitions.begin(), stream.definitions.end(), earlier);
-      std::sort(stream.events.begin(), stream.events.end(), earlier);
-    }
-  }
-  find_gaps();
-  records_ = 0;
-  for (const TracePart& part : parts_) {
-    for (const auto& [thread, stream] : part.threads) {
-      for (const Run& run : stream.events) records_ += run.records;
-    }
-  }
-}
-
-// Adds the records that were not drained. They come last.
-void Trace::add_rings() {
-  if (!rings_) return;
-  for (const Leftover& leftover : rings_->slots) {
-    Stream& stream = parts_.back().threads[leftover.thread];
-    stream.thread = leftover.thread;
-    stream.small = leftover.small;
-    if (!leftover.records.empty()) stream.events.push_back(run_of(leftover));
-  }
-}
-
-// Counts the records between two parts. If the parts should follow each other, these records are lost. Else
-// they are in the rollup.
-void Trace::find_gaps() {
-  folded_ = missing_between_ = unplaced_ = 0;
-  std::map<std::uint32_t, std::uint64_t> ends; // end of the sequence of each thread so far
-  for (TracePart& part : parts_) {
-    for (auto& [thread, stream] : part.threads) {
-      if (!part.placed) {
-        for (const Run& run : stream.events) unplaced_ += run.records;
-        continue;
-      }
-      std::uint64_t& end = ends[thread];
-      if (&part != &parts_.front() && !stream.events.empty()) {
-        Run& first = stream.events.front();
-        first.fresh = true;
-        const std::uint64_t between = first.first_sequence > end ? first.first_sequence - end : 0;
-        (part.follows ? missing_between_ : folded_) += between;
-      }
-      for (const Run& run : stream.events) {
-        if (run.source == Source::ring) end = std::max(end, run.first_sequence + run.records);
-      }
-    }
-  }
 }
 
 void Trace::survey() {
@@ -320,8 +227,10 @@ Losses Trace::losses(const OrderCounts& counts) const {
     torn += damage.torn_records;
   }
   if (!rollup_.rollup && rollup_.newer == 0) losses.damage(rollup_.bytes, 0, stem_of(file_.path()) + ".coarse");
-  losses.coarsened = rollup_.rollup ? rollup_.rollup->header.coarsened : std::max(folded_, facts_.coarsened);
+  const std::uint64_t folded = folded_ > left_out_ ? folded_ - left_out_ : 0;
+  losses.coarsened = rollup_.rollup ? rollup_.rollup->header.coarsened : std::max(folded, facts_.coarsened);
   losses.rows_missing = folded_ != 0 && !rollup_.rollup;
+  losses.left_out = left_out_;
   if (rings_) losses.damage(rings_->missing, 0, stem_of(file_.path()) + ".rings");
   if (rings_ && rings_->header.shut_since != 0) {
     losses.shut_since = rings_->header.shut_since;

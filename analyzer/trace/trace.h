@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/decode/progress.h"
+#include "analyzer/decode/quick_reading.h"
 #include "analyzer/decode/ring_reader.h"
 #include "analyzer/decode/rollup_reader.h"
 #include "analyzer/decode/segment_file.h"
@@ -29,6 +30,7 @@ struct Losses {
   std::string damaged_file;     // name of the file that has this offset
   std::uint64_t coarsened = 0;  // events that were dropped: only rows of the rollup remain
   bool rows_missing = false;    // these rows are missing, too
+  std::uint64_t left_out = 0;   // events that --quick did not read: rows of the rollup stand for them
   format::Stamp shut_since = 0; // not 0: since then no file could be written, and the rings have the rest
   std::uint64_t shut_why = 0;   // the reason, a Loss
   void damage(std::uint64_t bytes, std::uint64_t at, const std::string& path);
@@ -50,8 +52,10 @@ struct NewerParts {
 // sees equal events. Memory grows with threads, segments and what the process interned.
 class Trace {
  public:
-  // Throws ReadError if nothing of the trace can be read. `progress` gets reports of every pass.
-  explicit Trace(const std::string& path, Progress* progress = nullptr);
+  // Throws ReadError if nothing of the trace can be read. `progress` gets reports of every pass. `quick` reads
+  // some stretches alone, see choose_quickly(). The others are like windows that were dropped.
+  explicit Trace(const std::string& path, Progress* progress = nullptr,
+                 ReadExtent extent = extent_of_command());
 
   const std::string& path() const { return file_.path(); }
   std::uint64_t trace_id() const { return index_.trace_id(); }
@@ -62,6 +66,7 @@ class Trace {
   std::uint64_t records() const { return records_; } // by the headers
   // Returns the bytes of the trace file, its windows and its rollup.
   std::uint64_t bytes() const;
+  std::uint64_t left_out() const { return left_out_; } // records that --quick leaves out
   bool has_rings() const { return rings_.has_value(); }
   const Rings* rings() const { return rings_ ? &*rings_ : nullptr; }
   // Returns the rows of the steps whose events were dropped. Returns null if there is no rollup.
@@ -105,10 +110,12 @@ class Trace {
   };
 
   OrderCounts read(const Place* from, const TakeBatch& take, Places* places) const;
-  void find_rings();
+  void leave_out();
+  void find_rings(ReadExtent extent);
   void take_rings(const std::string& path);
   void build_parts();
-  static void take(const File& file, const SegmentIndex& index, TracePart& part);
+  void take(const File& file, const SegmentIndex& index, bool with_snapshot);
+  TracePart& new_part();
   void add_rings();
   void find_gaps();
   static void mistrust_totals(const Streams& threads, Beginning& beginning);
@@ -130,6 +137,7 @@ class Trace {
   std::uint64_t missing_between_ = 0; // records between parts that follow each other
   std::uint64_t folded_ = 0;          // records between all other parts, as far as they can be counted
   std::uint64_t unplaced_ = 0;        // records of parts that are not placed
+  std::uint64_t left_out_ = 0;        // records that --quick leaves out
 };
 
 } // namespace memtrace::trace

@@ -29,6 +29,7 @@ void add_postmortem(CLI::App& app, const std::function<void(const PostmortemArgu
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_output(*command, arguments->format, arguments->output);
+  add_quick(*command);
   add_reading(*command);
   command->callback([arguments, parsed] { parsed(*arguments); });
 }

@@ -54,6 +54,7 @@ void add_report(CLI::App& app, const std::function<void(const ReportArguments&)>
           "run block by block")
       ->type_name("SIZE")
       ->check(check_page_size);
+  add_quick(*command);
   add_jobs(*command);
   add_reading(*command);
   command->callback([arguments, top, page_size, parsed] {

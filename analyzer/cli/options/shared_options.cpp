@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "analyzer/decode/quick_reading.h"
 #include "analyzer/explain/process_analysis.h"
 #include "analyzer/files/processors.h"
 #include "analyzer/files/read_budget.h"
@@ -108,6 +109,13 @@ CLI::Option* add_top(CLI::App& command, std::size_t& top, const std::string& hel
   return command.add_option("--top", top, help)
       ->type_name("N")
       ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 20).description(""));
+}
+
+void add_quick(CLI::App& command) {
+  command.add_flag_callback(
+      "--quick", [] { trace::set_extent_of_command(trace::ReadExtent::quick); },
+      "of a large trace, read only the beginning, the end and the stretches with the peaks; rows stand for the "
+      "other steps");
 }
 
 void add_jobs(CLI::App& command) {

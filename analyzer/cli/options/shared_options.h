@@ -21,6 +21,8 @@ void add_output(CLI::App& command, std::string& format, std::string& output,
                 const std::vector<std::string>& forms = {"text", "json"});
 void add_memory(CLI::App& command, std::string& memory);
 CLI::Option* add_top(CLI::App& command, std::size_t& top, const std::string& help);
+// Adds --quick.
+void add_quick(CLI::App& command);
 // Adds --jobs.
 void add_jobs(CLI::App& command);
 // --unbounded and --debuginfod, of the commands that read traces.

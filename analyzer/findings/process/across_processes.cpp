@@ -108,7 +108,7 @@ void JobFindings::add(JobFindings&& others) {
 void JobFindings::add_parent(ProcessAnalysis& analysis) {
   SiblingFlows& family = families_[{analysis.facts().host, analysis.facts().pid}];
   family.has_parent = true;
-  family.whole = family.whole && analysis.losses.coarsened == 0;
+  family.whole = family.whole && analysis.losses.coarsened == 0 && analysis.losses.left_out == 0;
   family.parents_peak = analysis.account.peaks.at(0).live.bytes;
   note_shm_size(analysis, family.shm_size);
   for (const replay::SharedFlow& flow : replay::shared_flows(*analysis.trace).deaths)
@@ -120,7 +120,7 @@ void JobFindings::add_worker(ProcessAnalysis& analysis) {
   ++family.workers;
   family.forked = family.forked && is_fork_of_parent(analysis.facts());
   if (const auto pages = of_parent(analysis)) family.inherited.push_back(*pages);
-  family.whole = family.whole && analysis.losses.coarsened == 0;
+  family.whole = family.whole && analysis.losses.coarsened == 0 && analysis.losses.left_out == 0;
   const std::vector<replay::SharedFlow> made = made_in_loop(*analysis.trace);
   for (const replay::SharedFlow& flow : made)
     family.flows.push_back({flow.stamp, static_cast<std::int64_t>(flow.bytes)});

@@ -17,7 +17,8 @@ class Chain {
     SegmentRecords out{index, {}, false};
     const format::SegmentHeader& header = segment.header;
     const bool continues = (header.flags & format::kContinues) != 0;
-    const bool known = header.source <= static_cast<std::uint8_t>(format::Source::snapshot);
+    const auto source = static_cast<format::Source>(header.source);
+    const bool known = source <= format::Source::snapshot || source == format::Source::keyframe;
     out.readable = known && (!continues || (whole_ && coded_to_ == header.first_sequence));
     whole_ = false;
     if (!out.readable) return out;

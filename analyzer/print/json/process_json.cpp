@@ -128,7 +128,8 @@ Json trace_json(const ProcessAnalysis& analysis) {
       {"pauses", pauses_json(analysis)},
       {"written_by", written_by.empty() ? Json(nullptr) : Json(written_by)},
       {"newer", newer_json(analysis.trace->newer())},
-      {"torch_snapshot", torch_snapshot_json(facts)}};
+      {"torch_snapshot", torch_snapshot_json(facts)},
+      {"left_out_events", analysis.losses.left_out}};
   add_rings_only(analysis, trace);
   return trace;
 }

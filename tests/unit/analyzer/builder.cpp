@@ -43,14 +43,14 @@ void write_file(const std::string& path, const std::string& bytes) {
 }
 
 std::string encode(const std::vector<RingRecord>& records, std::uint32_t thread, Source source,
-                   std::uint64_t first_sequence, std::uint64_t trace_id) {
+                   std::uint64_t first_sequence, std::uint64_t trace_id, std::uint8_t flags) {
   std::vector<std::uint8_t> payload(records.size() * format::kMaxCoded + format::kMaxCoded);
   format::Model model;
   record::Encoder encoder(payload.data(), payload.size(), model);
   for (const RingRecord& record : records) {
     if (!encoder.add(record)) throw std::runtime_error("the encoder is full");
   }
-  const format::SegmentHeader header = encoder.header(trace_id, thread, source, first_sequence);
+  const format::SegmentHeader header = encoder.header(trace_id, thread, source, first_sequence, flags);
   std::string out(reinterpret_cast<const char*>(&header), sizeof header);
   out.append(reinterpret_cast<const char*>(payload.data()), encoder.bytes());
   return out;

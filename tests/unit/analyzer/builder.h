@@ -114,7 +114,8 @@ class Builder {
 };
 
 std::string encode(const std::vector<RingRecord>& records, std::uint32_t thread, Source source,
-                   std::uint64_t first_sequence, std::uint64_t trace_id = Builder::kTraceId);
+                   std::uint64_t first_sequence, std::uint64_t trace_id = Builder::kTraceId,
+                   std::uint8_t flags = 0);
 
 // A ring file with one slot for each thread.
 struct RingSlotContent {

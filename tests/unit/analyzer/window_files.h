@@ -25,6 +25,16 @@ inline std::string snapshot(const std::vector<RingRecord>& records) {
   return encode(records, 0, Source::snapshot, 0);
 }
 
+// The state in the middle of a file. `flags`: kWhole on the last segment.
+inline std::string keyframe(const std::vector<RingRecord>& records, std::uint8_t flags = format::kWhole) {
+  return encode(records, 0, Source::keyframe, 0, Builder::kTraceId, flags);
+}
+
+// The end of a stretch: the highest levels of the host in it.
+inline std::string highest(std::uint64_t live, std::uint64_t tensor) {
+  return encode({record_of(EventType::level, 0, 0, {live, tensor})}, 0, Source::keyframe, 0);
+}
+
 // STEM.coarse with everything in the half `active`.
 inline std::string rollup_file(const format::RollupHalf& half, const std::vector<format::PhaseRow>& phases,
                                const std::vector<format::SiteRow>& sites, std::uint32_t active = 0,

@@ -28,6 +28,7 @@ export interface TraceFacts {
   written_by: string|null; // the version of memtrace
   newer: NewerParts|null; // parts that a newer memtrace wrote, and this one does not read
   torch_snapshot: {events: number; older: number}|null; // of a memory snapshot of PyTorch
+  left_out_events: number; // that --quick did not read: only rows of step ranges stand for them
   rings_only?: {why: string; from: number; until: number | null}[]; // times in which no file could be written
 }
 

@@ -89,6 +89,47 @@ std::string windows() {
          encode(after, 0, Source::ring, head + 900);
 }
 
+// Four stretches. A quick reading leaves the second one out.
+std::string stretches() {
+  Builder builder;
+  const std::uint32_t site = builder.python_frame("build", "/home/u/model.py", 7, 0);
+  builder.begin("load").tensor(0x1000, kMiB, site).end("load");
+  std::string out;
+  std::size_t had = 0;
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    builder.step(i).begin("forward").tensor(0x20000, (i == 2 ? 9 : i + 1) * kMiB, site).end("forward");
+    builder.begin("backward").tensor_death(0x20000).end("backward");
+    if (i == 3) builder.exit(0);
+    const std::size_t all = builder.records(0).size();
+    out += builder.segment(0, had, all - had);
+    had = all;
+    if (i == 3) break;
+    const std::uint64_t high = i == 2 ? 10 : i + 2;
+    out += encode({record_of(EventType::level, 0, {high * kMiB, high * kMiB})}, 0, Source::keyframe, 0);
+    out += encode({record_of(EventType::window, 0, {format::halves(i + 1, i + 1), builder.now(), 0, 0}),
+                   record_of(EventType::level, 0, {kMiB + 8, kMiB}),
+                   record_of(EventType::held, format::kTensor, {0x1000, kMiB + 8, kMiB, site, 0, 5}, 1)},
+                  0, Source::keyframe, 0, Builder::kTraceId, format::kWhole);
+  }
+  return builder.definitions() + out;
+}
+
+// Two windows that follow the trace file, and one that follows neither.
+std::string windows_in_turn() {
+  Builder builder;
+  for (std::uint32_t i = 0; i < 4; ++i)
+    builder.step(i).begin("forward").tensor(0x1000 * (i + 1), kMiB).end("forward");
+  const std::size_t part = builder.records(0).size() / 4;
+  std::string out = builder.definitions() + builder.segment(0, 0, part);
+  for (const std::uint32_t number : {1u, 2u, 9u}) {
+    out += std::string(kNext) +
+           encode({record_of(EventType::window, 0, {format::halves(number, number), builder.now(), 0, 0})}, 0,
+                  Source::snapshot, 0) +
+           builder.segment(0, part * (number == 9 ? 3 : number), part);
+  }
+  return out;
+}
+
 std::string rollup(std::uint32_t active) {
   std::string out(2, '\0');
   format::RollupHeader header{};
@@ -214,8 +255,11 @@ int main(int argc, char** argv) {
   write(to, "segments", "golden", golden());
   write(to, "segments", "plain", plain_trace());
   write(to, "segments", "each", one_of_each());
+  write(to, "segments", "stretches", stretches());
   write(to, "rings", "two", rings());
   write(to, "windows", "gap", windows());
+  write(to, "windows", "stretches", stretches());
+  write(to, "windows", "turn", windows_in_turn());
   write(to, "rollup", "first", rollup(0));
   write(to, "rollup", "second", rollup(1));
   write(to, "definitions", "golden", definitions(golden()));

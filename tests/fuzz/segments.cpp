@@ -4,6 +4,7 @@
 #include "segment_edit.h"
 #include "segment_mutate.h"
 #include "trace_use.h"
+#include "window_files.h"
 
 using namespace memtrace::tests;
 
@@ -21,6 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::string path = in_place("t.memtrace");
   put_file(path, bytes);
+  put_file(in_place("t.coarse"), rollup_file({1, 1, 0, 0, 0, 0}, {}, {})); // without rows, nothing is left out
   use_trace(path);
+  use_trace(path, memtrace::trace::ReadExtent::quick);
   return 0;
 }

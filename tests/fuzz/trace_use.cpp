@@ -59,9 +59,9 @@ void fold_all(const trace::Trace& trace) {
 
 } // namespace
 
-void use_trace(const std::string& path) try {
+void use_trace(const std::string& path, trace::ReadExtent extent) try {
   files::Budget::of_command() = {}; // each input is a command of its own
-  const trace::Trace trace(path);
+  const trace::Trace trace(path, nullptr, extent);
   trace::OrderCounts first, second;
   const std::uint64_t events = pass(trace, first);
   expect(events == pass(trace, second), "two passes over a trace see other events");

@@ -1,4 +1,4 @@
-// Purpose: fuzz target: the windows beside a trace file, from their snapshots to the fold.
+// Purpose: fuzz target: the windows beside a trace file, and keyframes, from their snapshots to the fold.
 //
 // Input: the trace file, then up to four windows, each after kNext.
 #include "bytes.h"
@@ -6,6 +6,7 @@
 #include "segment_edit.h"
 #include "segment_mutate.h"
 #include "trace_use.h"
+#include "window_files.h"
 #include "windows_input.h"
 
 using namespace memtrace;
@@ -26,6 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!there) drop_file(path);
     input.remove_prefix(end == std::string_view::npos ? input.size() : end + kNext.size());
   }
+  put_file(in_place("t.coarse"), rollup_file({1, 1, 0, 0, 0, 0}, {}, {})); // without rows, nothing is left out
   use_trace(in_place("t.memtrace"));
+  use_trace(in_place("t.memtrace"), trace::ReadExtent::quick);
   return 0;
 }

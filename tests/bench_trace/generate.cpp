@@ -15,6 +15,12 @@ std::uint64_t bytes_of(const std::string& size) {
   return number << (unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0);
 }
 
+const memtrace::tests::Output* writes = nullptr;
+
+std::string text_of(memtrace::format::TextId id) {
+  return writes->text_of(id);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -25,7 +31,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    memtrace::tests::Output output(argv[1]);
+    memtrace::tests::Output output(argv[1], &text_of);
+    writes = &output;
     const std::uint64_t pause = argc >= 4 ? std::strtoull(argv[3], nullptr, 10) : 0;
     const auto number = [argv](int at) {
       return static_cast<std::uint32_t>(std::strtoul(argv[at], nullptr, 10));

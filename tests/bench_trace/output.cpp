@@ -22,6 +22,10 @@ Output::Output(const std::string& path, std::uint64_t trace_id)
   std::setvbuf(file_, nullptr, _IOFBF, 1 << 20);
 }
 
+Output::Output(const std::string& path, Stretches::TextOf texts) : trace_id_(kTraceId) {
+  stretches_.emplace(path, kTraceId, texts);
+}
+
 Output::~Output() {
   if (file_ != nullptr) std::fclose(file_);
 }
@@ -45,16 +49,25 @@ void Output::add(Segment& segment, const format::RingRecord& record, std::uint32
 void Output::write(Segment& segment, std::uint32_t thread, format::Source source) {
   if (segment.encoder.records() == 0) return;
   const format::SegmentHeader header = segment.encoder.header(trace_id_, thread, source, segment.sequence);
-  if (std::fwrite(&header, sizeof header, 1, file_) != 1 ||
-      std::fwrite(segment.payload.data(), 1, segment.encoder.bytes(), file_) != segment.encoder.bytes())
+  if (stretches_) {
+    Stretches::append(header, segment.payload.data());
+  } else if (std::fwrite(&header, sizeof header, 1, file_) != 1 ||
+             std::fwrite(segment.payload.data(), 1, segment.encoder.bytes(), file_) !=
+                 segment.encoder.bytes()) {
     throw std::runtime_error("the trace could not be written");
+  }
   segment.sequence += segment.encoder.records();
   bytes_ += sizeof header + segment.encoder.bytes();
-  if (++segment.written % kRestart == 0) segment.model->restart();
-  segment.encoder = record::Encoder(segment.payload.data(), segment.payload.size(), *segment.model);
+  segment.begin(++segment.written % kRestart == 0);
+}
+
+void Output::Segment::begin(bool anew) {
+  if (anew) model->restart();
+  encoder = record::Encoder(payload.data(), payload.size(), *model);
 }
 
 void Output::define(const format::RingRecord& record) {
+  if (stretches_) return Stretches::define(record);
   add(segment(definitions_, 0), record, 0, format::Source::definitions);
 }
 
@@ -74,8 +87,15 @@ format::TextId Output::text(const std::string& text, format::Stamp stamp) {
   return format::TextId{at->second};
 }
 
+std::string Output::text_of(format::TextId id) const {
+  for (const auto& [text, number] : texts_)
+    if (format::TextId{number} == id) return text;
+  return "";
+}
+
 void Output::put(std::uint32_t thread, const format::RingRecord& record) {
   ++records_;
+  if (stretches_) stretches_->put(thread, record);
   add(segment(threads_, thread), record, thread, format::Source::ring);
 }
 
@@ -83,6 +103,11 @@ void Output::drain() {
   for (Segment& segment : definitions_) write(segment, 0, format::Source::definitions);
   for (std::size_t i = 0; i < threads_.size(); ++i)
     write(threads_[i], static_cast<std::uint32_t>(i), format::Source::ring);
+  if (stretches_) {
+    if (!stretches_->end_pass()) return;
+    for (Segment& segment : threads_) segment.begin(true);
+    return;
+  }
   if (std::fflush(file_) != 0) throw std::runtime_error("the trace could not be written");
 }
 

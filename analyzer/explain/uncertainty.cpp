@@ -106,9 +106,17 @@ std::string bounds(const ProcessAnalysis& analysis) {
                      range("peak", peak_error(analysis)));
 }
 
-} // namespace
+// What a quick reading does not know. Empty if all events were read.
+std::string left_out_text(const ProcessAnalysis& analysis) {
+  const std::uint64_t left_out = analysis.losses.left_out;
+  if (left_out == 0) return "";
+  return fmt::format(
+      "--quick left out {} of {} events. Rows of the recorder stand for their steps. Samples there were "
+      "not read, so figures of resident memory and of the machine may be too low. ",
+      count(left_out), count(left_out + analysis.account.counts.records));
+}
 
-std::string uncertainty_text(const ProcessAnalysis& analysis) {
+std::string missing_text(const ProcessAnalysis& analysis) {
   const trace::Losses& losses = analysis.losses;
   if (losses.damaged_bytes != 0)
     return fmt::format("{} bytes of this trace are damaged, so any figure may be wrong.",
@@ -135,6 +143,14 @@ std::string uncertainty_text(const ProcessAnalysis& analysis) {
   if (lost.deaths != 0)
     text += fmt::format(" It may still list {} that {} lost deaths freed.", bytes(lost.death_bytes),
                         count(lost.deaths));
+  return text;
+}
+
+} // namespace
+
+std::string uncertainty_text(const ProcessAnalysis& analysis) {
+  std::string text = left_out_text(analysis) + missing_text(analysis);
+  if (text.ends_with(' ')) text.pop_back();
   return text;
 }
 

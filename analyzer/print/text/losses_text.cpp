@@ -63,7 +63,7 @@ void write_losses(ProcessAnalysis& analysis, Lines& lines) {
     text += fmt::format(", stacks cut short: {}, for there were more than the recorder keeps",
                         count(losses.cut_stacks));
   if (losses.coarsened != 0) text += fmt::format(", folded into rows: {}", count(losses.coarsened));
-  if (losses.left_out != 0) text += fmt::format(", not read because of --quick: {}", count(losses.left_out));
+  if (losses.left_out != 0) text += fmt::format(", left out by --quick: {}", count(losses.left_out));
   if (losses.damaged_bytes != 0) {
     text +=
         fmt::format("; {} of {} bytes are damaged, from byte {} of {} on", count(losses.damaged_bytes),

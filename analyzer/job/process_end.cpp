@@ -102,7 +102,7 @@ std::string ended(const ProcessEnd& end) {
   if (end.how == "signal") return fmt::format("ended by signal {} ({})", end.code, signal_name(end.code));
   if (end.how == "exec") return "became another program (exec)";
   if (end.how == "running") return "still running";
-  if (end.how == "stopped") return "stopped recording, as asked,";
+  if (end.how == "stopped") return "stopped recording as asked";
   if (end.code == SIGKILL) return "killed, cause unknown";
   return "no record of its end (killed?)";
 }

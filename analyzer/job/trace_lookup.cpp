@@ -10,11 +10,13 @@
 #include <map>
 
 #include "analyzer/archive/pack_reader.h"
+#include "analyzer/files/reading.h"
 #include "analyzer/files/warning.h"
 #include "analyzer/job/job_attempts.h"
 #include "analyzer/job/shared_place.h"
 #include "analyzer/job/usage_error.h"
 #include "analyzer/snapshot/snapshot_reader.h"
+#include "preload/format/armed_file.h"
 
 namespace memtrace::report {
 namespace {
@@ -22,6 +24,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kDefault[] = "memtrace-out";
+
+// True if armed processes have their files in this directory.
+bool has_armed(const std::string& directory) {
+  const std::vector<std::string> names = files::names_in(directory);
+  return std::any_of(names.begin(), names.end(),
+                     [](const std::string& name) { return name.ends_with(format::kArmedSuffix); });
+}
 
 // Returns " of user 1000" if the file belongs to another user than this command, else "".
 std::string other_owner(const std::string& file) {
@@ -151,6 +160,9 @@ std::vector<std::string> find_traces(const std::string& argument, std::optional<
     const std::string below = (fs::path(argument) / kDefault).string();
     if (files = newest_job(below, !attempt); !files.empty()) return chosen(files, below, attempt);
   }
+  if (files.empty() && has_armed(argument))
+    throw UsageError(argument + ": its processes are armed, and none has recorded yet; memtrace arm --job " +
+                     argument);
   if (files.empty())
     throw UsageError(
         argument +

@@ -9,6 +9,7 @@
 #include "analyzer/explain/leading_peak.h"
 #include "analyzer/replay/percentile.h"
 #include "analyzer/replay/wrapping_sum.h"
+#include "analyzer/wording/labels.h"
 
 namespace memtrace::report {
 namespace {
@@ -54,6 +55,12 @@ void Ranks::add(ProcessAnalysis& analysis, MemoryId memory, std::vector<Rank>& t
   out.phase = analysis.account.paths.text(analysis.account.paths.last(out.peak.path));
   const replay::Holdings& alive =
       analysis.set({memory, memory == 0 ? Measure::live : Measure::tensor, out.peak.at});
+  std::int64_t rest = out.peak.bytes;
+  for (const replay::Holding& one : alive) rest = replay::wrapping_sub(rest, one.bytes - one.untouched);
+  // What no row has: small blocks, or what the process held before its recording began.
+  if (rest > 0)
+    out.rows[""] = {replay::role_name(replay::Role::unknown), uncovered_row(analysis.facts(), memory != 0),
+                    rest, 0, nullptr};
   for (std::size_t i = 0; i < std::min(kRows, alive.size()); ++i) {
     if (alive[i].stack == format::StackId{}) continue;
     const symbols::Site& site = analysis.symbolizer->site(alive[i].stack);

@@ -24,7 +24,7 @@ std::string parameters_not_allocated(const trace::Facts& facts) {
 }
 
 const char* uncovered_row(const trace::Facts& facts, bool of_device) {
-  if (facts.before) return of_device ? "before recording" : "before recording, small";
+  if (facts.before) return of_device ? "before recording" : "before recording, and small blocks";
   return facts.fork ? "inherited, small" : "small blocks";
 }
 

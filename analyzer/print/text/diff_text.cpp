@@ -39,13 +39,21 @@ class DiffTable {
   Table table_;
 };
 
+// True if the process was armed, and held memory before its recording began.
+bool held_before(const DiffSide& side) {
+  return side.analysis != nullptr && side.analysis->facts().before.has_value();
+}
+
+// The row of what no other row has.
+void write_rest(DiffTable& table, const DiffRow& row, bool before) {
+  const bool too_much = row.a < 0 || row.b < 0;
+  table.row(row.a, row.b, before ? "no site" : "small blocks", "",
+            too_much ? "sampling error; the total is exact"
+            : before ? "held before recording began, and small blocks"
+                     : "counted, not recorded one by one");
+}
+
 void write_row(DiffTable& table, const DiffRow& row) {
-  if (row.analysis == nullptr) {
-    const bool too_much = row.a < 0 || row.b < 0;
-    table.row(row.a, row.b, "small blocks", "",
-              too_much ? "sampling error; the total is exact" : "counted, not recorded one by one");
-    return;
-  }
   std::string site =
       row.stack == format::StackId{} ? "-" : line_and_allocator(row.analysis->symbolizer->site(row.stack));
   if (row.variance > 0) site = sampled_mark(row.variance, table.unit()) + ": " + site;
@@ -96,7 +104,13 @@ std::string diff_text(const Diff& diff, std::size_t top, const Screen& screen) {
   // Sums up rows below the precision of the figures, unless all rows were requested.
   const bool everything = top > diff.rows.size();
   const ShortDiff shortened = shorten(diff, top, everything ? 0 : std::max<std::int64_t>(largest / 1000, 1));
-  for (std::size_t i = 0; i < shortened.shown; ++i) write_row(table, diff.rows[i]);
+  const bool before = held_before(diff.a) || held_before(diff.b);
+  for (std::size_t i = 0; i < shortened.shown; ++i) {
+    if (diff.rows[i].analysis == nullptr)
+      write_rest(table, diff.rows[i], before);
+    else
+      write_row(table, diff.rows[i]);
+  }
   if (shortened.left != 0)
     table.row(shortened.rest.a, shortened.rest.b, fmt::format("{} more", shortened.left), "",
               "memtrace diff --top N");

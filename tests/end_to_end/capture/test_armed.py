@@ -168,6 +168,30 @@ class Armed(harness.Case):
         self.assertRegex(done.stdout, rf"(?s)^rank 0 \(pid {first.pid}\) records to .*rank 1 .* records already, to ")
         self.assertEqual(len(self.trace_files()), 2)
 
+    def test_a_rank_that_held_more_before_the_call(self):
+        ranks = [Obeys(self, RANK=str(rank), WORLD_SIZE="3", **QUIET) for rank in range(3)]
+        for rank, program in enumerate(ranks):
+            program.do(f"a {(264 if rank == 1 else 64) * MIB}", "c 1")
+        report = [harness.COMMAND, "report", self.out]
+        early = subprocess.run(report, env=harness.bare_environment(), capture_output=True, text=True, check=False)
+        self.assertEqual(early.returncode, 2)
+        self.assertIn(f"its processes are armed, and none has recorded yet; memtrace arm --job {self.out}", early.stderr)
+        self.assertEqual(self.arm("--job", self.out).returncode, 0)
+        for rank, program in enumerate(ranks):
+            program.do(f"a {(3 if rank == 1 else 2) * MIB}", "c 1")
+            self.assertEqual(program.end(), 0)
+        document = self.report()
+        [outlier] = document["outliers"]
+        self.assertEqual(outlier["rank"], 1)
+        row = outlier["rows"][0]
+        self.assertIsNone(row["site"])
+        self.assertAlmostEqual(row["bytes"] - row["others"], 200 * MIB, delta=START)
+        text = subprocess.run(report, env=harness.bare_environment(), capture_output=True, text=True, check=True).stdout
+        self.assertRegex(text, r"Most of the difference: before recording, and small blocks, 264\.\d+ MiB here and")
+        diff = subprocess.run([harness.COMMAND, "diff", "--rank", "0", "--rank", "1", self.out], text=True,
+                              env=harness.bare_environment(), capture_output=True, check=True).stdout
+        self.assertRegex(diff, r"\+200\.\d+ +no site +held before recording began")
+
     def test_run_says_nothing_of_a_program_that_was_not_called(self):
         for words, said in (([], ""), (["--arm-at", "40M"], "memtrace: recording to ")):
             with self.subTest(words=words):
@@ -298,6 +322,10 @@ class Training(harness.Case):
         self.assertIn(f"pid {pid} ", said.stdout)
         process = self.only_process(self.report("--all-steps"))
         self.assertEqual(process["end"]["how"], "stopped")
+        top = subprocess.run([harness.COMMAND, "top", "--once", self.out], env=harness.bare_environment(),
+                             capture_output=True, text=True, check=True).stdout
+        self.assertIn(f"pid {pid} stopped recording as asked.", top)
+        self.assertNotIn("postmortem", top)
         steps = {row["step"] for row in process["phases"] if isinstance(row["step"], int)}
         self.assertTrue(6 <= len(steps) <= 42, steps)
         phases = {row["phase"] for row in process["phases"]}

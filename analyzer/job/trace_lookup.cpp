@@ -32,6 +32,16 @@ bool has_armed(const std::string& directory) {
                      [](const std::string& name) { return name.ends_with(format::kArmedSuffix); });
 }
 
+// A directory without a trace.
+[[noreturn]] void refuse(const std::string& directory) {
+  if (has_armed(directory))
+    throw UsageError(directory + ": its processes are armed, and none has recorded yet; memtrace arm --job " +
+                     directory);
+  throw UsageError(
+      directory +
+      ": no *.memtrace file in this directory (links are not followed); name the directory of a job");
+}
+
 // Returns " of user 1000" if the file belongs to another user than this command, else "".
 std::string other_owner(const std::string& file) {
   struct stat status {};
@@ -160,13 +170,7 @@ std::vector<std::string> find_traces(const std::string& argument, std::optional<
     const std::string below = (fs::path(argument) / kDefault).string();
     if (files = newest_job(below, !attempt); !files.empty()) return chosen(files, below, attempt);
   }
-  if (files.empty() && has_armed(argument))
-    throw UsageError(argument + ": its processes are armed, and none has recorded yet; memtrace arm --job " +
-                     argument);
-  if (files.empty())
-    throw UsageError(
-        argument +
-        ": no *.memtrace file in this directory (links are not followed); name the directory of a job");
+  if (files.empty()) refuse(argument);
   return chosen(files, argument, attempt);
 }
 

@@ -105,7 +105,8 @@ void LiveProcess::note_end() {
   now_.replaced = end.how == "exec";
   // An exit status tells a failure of a rank or of the program itself; a child of a script often has one.
   const bool matters = now_.rank || !facts.fork;
-  now_.ended_badly = !now_.replaced && end.how != "stopped" && (end.how != "exit" || (end.code != 0 && matters));
+  now_.ended_badly =
+      !now_.replaced && end.how != "stopped" && (end.how != "exit" || (end.code != 0 && matters));
   over_ = true;
 }
 

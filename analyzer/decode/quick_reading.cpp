@@ -58,7 +58,7 @@ bool begins_whole(const std::vector<Segment>& segments, std::size_t at) {
 void add_stretches(std::size_t number, const ListedFile& file, std::vector<Stretch>& out) {
   const std::vector<Segment>& segments = file.index->segments();
   out.push_back({number, 0, segments.size(), {}, false});
-  if (file.index->damage().bytes != 0) return; // what is damaged may be a keyframe, or highest levels
+  if (file.index->damaged_inside()) return; // what is damaged may be a keyframe, or highest levels
   for (std::size_t i = 0; i < segments.size(); ++i) {
     // If the next window could not begin, a stretch goes on after its end, and is not ended then.
     if (segments[i].header.source == static_cast<std::uint8_t>(Source::ring)) out.back().ended = false;

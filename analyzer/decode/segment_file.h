@@ -89,6 +89,8 @@ class SegmentIndex {
   bool ends_left_out() const { return ends_left_out_; }
   const std::vector<Segment>& segments() const { return segments_; }
   const Damage& damage() const { return damage_; }
+  // True if a whole segment follows damage. If not, all damage is a torn tail, as a kill leaves it.
+  bool damaged_inside() const { return damage_before_tail_.bytes != 0; }
   const NewerSegments& newer() const { return newer_; }
   // Returns the version of memtrace that wrote the file: "0.1.0". Returns "" if the file does not say it.
   const std::string& writer() const { return writer_; }

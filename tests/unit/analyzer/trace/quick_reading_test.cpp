@@ -213,6 +213,16 @@ TEST_F(QuickReading, ADamagedFileIsReadWhole) {
   }
 }
 
+// As a kill leaves it.
+TEST_F(QuickReading, ATornTailLeavesStretchesOut) {
+  const std::string whole = all();
+  write(".memtrace", whole.substr(0, whole.size() - 5));
+  const Json out = quick();
+  EXPECT_GT(out["trace"]["damaged_bytes"], 0);
+  EXPECT_EQ(out["trace"]["left_out_events"], 4 * kRecordsOfStep);
+  EXPECT_EQ(peak(out, "tensor")["bytes"], 150 * kMiB);
+}
+
 // Only the stretches that are read are verified.
 TEST_F(QuickReading, DamageInWhatIsReadIsSaid) {
   std::string damaged = all();

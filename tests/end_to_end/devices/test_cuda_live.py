@@ -2,6 +2,7 @@
 import json
 import re
 import subprocess
+import time
 import unittest
 
 import cuda_node
@@ -67,9 +68,11 @@ class Live(cuda_node.Case):
         self.assertRegex(text, r"(?m)^  before recording  ")
 
     def call(self):
-        """Calls the armed process, which waits for its stdin and answers at its next event."""
+        """Calls the armed process, which waits for its stdin and answers at its next event. It looks for a call once in
+        4 ms: the pause is longer, so that an event of just before the call does not delay the answer into the next step."""
         asked = subprocess.run([harness.COMMAND, "arm", "--job", self.out, "--wait", "0"], capture_output=True, text=True,
                                check=False, stdin=subprocess.DEVNULL, env=harness.bare_environment())
+        time.sleep(0.05)
         return asked.stdout
 
     def test_top_shows_the_gpu(self):

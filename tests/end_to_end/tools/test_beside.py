@@ -18,6 +18,7 @@ from terminal import PROMPT, TMUX, Terminal
 VALGRIND = shutil.which("valgrind")
 STEPS = 200000  # about 20 s: roles are written after 10
 ALLOWED = 0.001  # of the instructions
+PROGRAMS = os.path.dirname(harness.program("language_model.py"))
 
 
 @unittest.skipUnless(VALGRIND, "no valgrind: scripts/setup installs it")
@@ -126,7 +127,7 @@ class Training(harness.Case):
         path = os.path.join(self.scratch, "f.prom")
         process = subprocess.Popen([harness.COMMAND, "run", "-o", out, "--metrics-file", path, *options, "--",
                                     harness.torch_python(), "-c", self.PROGRAM], cwd=self.scratch,
-                                   env=harness.bare_environment(PYTHONPATH=harness.PROGRAMS, OMP_NUM_THREADS="1"))
+                                   env=harness.bare_environment(PYTHONPATH=PROGRAMS, OMP_NUM_THREADS="1"))
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         terminal = Terminal(self, name=os.path.basename(out))
@@ -134,7 +135,7 @@ class Training(harness.Case):
             self.assertIsNone(process.poll())
             time.sleep(0.1)
         terminal.line(f"LC_ALL=C.UTF-8 {harness.COMMAND} top {out}")
-        terminal.wait_for(r"step 1\d in", seconds=120)
+        terminal.wait_for(r"step \d[\d,]+ in", seconds=120)
         pids = {"top": self.pid_of("-f", f"memtrace top {out}"), "run": self.pid_of("-P", str(process.pid), "memtrace")}
         before = {name: self.used(pid) for name, pid in pids.items()}
         time.sleep(self.SECONDS)

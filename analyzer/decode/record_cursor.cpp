@@ -5,28 +5,28 @@
 
 namespace memtrace::trace {
 
+using format::Source;
+
+namespace {
+
 // The checksum guards against accidents only. If a forged sequence overflowed, the runs after it would be
 // skipped.
-std::optional<Run> run_of(const File& file, const Segment& segment) {
+Run run_as(Source source, const File& file, const Segment& segment) {
   const format::SegmentHeader& header = segment.header;
-  const auto source = static_cast<format::Source>(header.source);
-  if (source > format::Source::snapshot) return std::nullopt; // of a later version
   const std::uint64_t first = std::min(header.first_sequence, ~std::uint64_t{0} - header.records);
-  return Run{source, first, header.records, header.first_stamp, header.types, &file, &segment, nullptr, false};
+  return {source, first, header.records, header.first_stamp, header.types, &file, &segment, nullptr, false};
+}
+
+} // namespace
+
+std::optional<Run> run_of(const File& file, const Segment& segment) {
+  const auto source = static_cast<Source>(segment.header.source);
+  if (source > Source::snapshot) return std::nullopt; // a keyframe, or of a later version
+  return run_as(source, file, segment);
 }
 
 Run keyframe_run_of(const File& file, const Segment& segment) {
-  const format::SegmentHeader& header = segment.header;
-  const std::uint64_t first = std::min(header.first_sequence, ~std::uint64_t{0} - header.records);
-  return {format::Source::snapshot,
-          first,
-          header.records,
-          header.first_stamp,
-          header.types,
-          &file,
-          &segment,
-          nullptr,
-          false};
+  return run_as(Source::snapshot, file, segment);
 }
 
 Run run_of(const Leftover& leftover) {

@@ -97,13 +97,15 @@ int end_for_unlikeness(const Likeness& likeness) {
 }
 
 // Counts whole steps: the first one began before the recording. A step that ends between two passes is seen
-// with the later one, so a few more may be recorded.
+// with the later one, so a few more may be recorded. If the first optimizer's step shows that forwards do not
+// count, the present step goes back (OpenPhases::learn). Then counting begins anew: the difference to the first
+// step was below 0 once, which as an unsigned number ended a recording at once.
 void look_at_steps() {
   if (steps_wanted == 0) return;
   const Locked locked(pass_lock);
   const rollup::StepId now = folded.step();
   if (!locked || now == rollup::kNoStep) return;
-  if (first_step == rollup::kNoStep) first_step = now;
+  if (first_step == rollup::kNoStep || now < first_step) first_step = now;
   if (now - first_step > steps_wanted) __atomic_store_n(&stop_is_due, true, __ATOMIC_RELAXED);
 }
 

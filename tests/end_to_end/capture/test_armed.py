@@ -204,6 +204,27 @@ class Armed(harness.Case):
                 self.assertEqual(len(done.stderr.splitlines()), 1 if said else 0, done.stderr)
                 self.assertEqual(len(self.trace_files()), 1 if said else 0)
 
+    def test_steps_that_do_not_count_after_all(self):
+        """Without an optimizer, each forward is a step. The first optimizer's step shows that they were one."""
+        program = Obeys(self, **QUIET)
+        program.do(f"a {64 * MIB}")
+        self.arm(str(program.pid), "--steps", "30", "--wait", "0")
+        time.sleep(0.05)
+        program.do("a 100000")  # the process sees the call
+        time.sleep(0.6)  # two passes of memtrace's thread, before the first step
+        program.do(*["p forward"] * 20)
+        time.sleep(0.6)  # two passes, which count many steps
+        program.do("p step")
+        time.sleep(0.6)
+        for _ in range(35):
+            program.do("p forward", "p step")
+        time.sleep(0.6)
+        program.do("p forward")
+        self.assertEqual(program.end(), 0)
+        process = self.only_process(self.report("--all-steps"))
+        self.assertEqual(process["end"]["how"], "stopped")
+        self.assertEqual({row["step"] for row in process["phases"] if isinstance(row["step"], int)}, set(range(36)))
+
     def test_what_cannot_be_armed(self):
         for words, error in ((["1"], "pid 1: not armed"), (["--job", "none"], "none: no such job"),
                              (["--job", self.scratch], "no armed process"), ([], "expected a PID"),

@@ -2,7 +2,7 @@
 // the allocator gave them. `a N`: a block of N bytes; `s N`: N blocks of 100 bytes; `m N`: a mapping of N
 // bytes; `f`: frees the oldest block or mapping; `F N`: frees N small blocks; `c N`: N threads take and free
 // blocks of 8 KiB meanwhile; `k`: a forked child answers from then on; `t N`: N steps of 2,000 blocks of 8 KiB;
-// if a step ends the recording, a fork, and no further step; `q`: ends.
+// if a step ends the recording, a fork, and no further step; `p NAME`: a phase of this name; `q`: ends.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -100,6 +100,12 @@ static void do_steps(size_t count) {
   }
 }
 
+static void do_phase(char* line) {
+  line[strcspn(line, "\n")] = 0;
+  memtrace_phase_begin(line + 2);
+  memtrace_phase_end();
+}
+
 int main(void) {
   static char buffer[4096], out[4096];
   setvbuf(stdin, buffer, _IOLBF, sizeof buffer);
@@ -114,6 +120,7 @@ int main(void) {
     if (line[0] == 'F') free_small(n);
     if (line[0] == 'c') start_churn(n);
     if (line[0] == 't') do_steps(n);
+    if (line[0] == 'p') do_phase(line);
     if (line[0] == 'k') {
       const pid_t child = fork();
       int status = 0;

@@ -54,6 +54,11 @@ template <class Code>
 void each_word(const Payload& payload, const ModelSizes::Guess& base, Code code) {
   for (std::size_t i = 0; i < kWords; ++i) code(i, payload.word[i], base.word[i]);
 }
+// Calls `code(i, word, expected)` for each word of a record, which it may set. `expected` is word i of `base`.
+template <class Code>
+void each_word(Payload& payload, const Payload& base, Code code) {
+  for (std::size_t i = 0; i < kWords; ++i) code(i, payload.word[i], base.word[i]);
+}
 // Calls `read(i, word)` for each word of the base that `mask` names, until a call fails. Returns false if a
 // call failed. Unrolled and inlined, so that the words of a base in registers stay there: if each was stored
 // alone, the copy of all would wait for these stores.

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "analyzer/columns/file_columns.h"
 #include "analyzer/evidence/watched_ends.h"
 #include "builder.h"
 #include "bytes.h"
@@ -220,6 +221,16 @@ std::string without_names(std::string bytes) {
   return bytes;
 }
 
+// The first block of a trace's columns, without its start.
+std::string block_of(const std::string& trace) {
+  std::string out;
+  std::size_t piece = 0;
+  columns::to_columns(trace, [&](std::string_view bytes) {
+    if (piece++ == 1) out = bytes;
+  });
+  return out;
+}
+
 std::string ends() {
   return evidence::line_of({"node", 4242, "node-4242-0", false, 0, false, 1795278084.5, "wait"}) +
          evidence::line_of({"node", 4243, "", true, 9, true, 1795278085, "pidfd"});
@@ -256,6 +267,11 @@ int main(int argc, char** argv) {
   write(to, "segments", "plain", plain_trace());
   write(to, "segments", "each", one_of_each());
   write(to, "segments", "stretches", stretches());
+  write(to, "columns", "golden", golden());
+  write(to, "columns", "each", one_of_each());
+  write(to, "columns", "stretches", stretches());
+  write(to, "columns", "block", block_of(golden()));
+  write(to, "columns", "block-each", block_of(one_of_each()));
   write(to, "rings", "two", rings());
   write(to, "windows", "gap", windows());
   write(to, "windows", "stretches", stretches());

@@ -8,7 +8,10 @@
 namespace memtrace::archive {
 
 inline constexpr char kListName[] = "pack.json";
-inline constexpr char kPackSchema[] = "memtrace.pack/1";
+inline constexpr char kPackSchema[] = "memtrace.pack/2";
+inline constexpr char kFirstSchema[] = "memtrace.pack/1"; // without columns; still read
+// The suffix of a member that has the columns of a file (analyzer/columns). The file has the name without it.
+inline constexpr char kColumnsSuffix[] = ".columns";
 
 struct PackList {
   std::string schema;

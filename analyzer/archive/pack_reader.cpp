@@ -7,11 +7,13 @@
 #include <optional>
 #include <set>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "analyzer/archive/pack_list.h"
 #include "analyzer/archive/tar_header.h"
 #include "analyzer/archive/zstd_reader.h"
+#include "analyzer/columns/file_columns.h"
 #include "analyzer/decode/read_error.h"
 #include "analyzer/files/packed_files.h"
 #include "analyzer/files/read_budget.h"
@@ -43,7 +45,7 @@ class Unpacking {
         store(*member);
       }
       if (from_.cut()) break;
-      seen_.insert(member->name);
+      seen_.insert({member->name, file_name(*member)});
       skip(tar_padding(member->bytes));
     }
     return check_end();
@@ -64,12 +66,22 @@ class Unpacking {
     std::string expected;
     std::optional<TarMember> member = parse_tar_header(block, expected);
     if (!member) refuse(at, expected);
-    if (seen_.contains(member->name))
+    if (seen_.contains(member->name) || seen_.contains(file_name(*member)))
       refuse(at, "expected each name once, but \"" + member->name + "\" comes again");
-    if (member->bytes > most_ - std::min(most_, from_.content_bytes()))
-      refuse(at, "expected at most " + std::to_string(most_ / files::kMiB) +
-                     " MiB, the most that a packed file of this size may hold; --unbounded lifts the bound");
+    if (member->bytes > most_ - std::min(most_, from_.content_bytes())) refuse_size(at);
     return member;
+  }
+
+  [[noreturn]] void refuse_size(std::uint64_t at) const {
+    refuse(at, "expected at most " + std::to_string(most_ / files::kMiB) +
+                   " MiB, the most that a packed file of this size may hold; --unbounded lifts the bound");
+  }
+
+  static bool has_columns(const TarMember& member) { return member.name.ends_with(kColumnsSuffix); }
+  // Returns the name of the file that the member holds.
+  static std::string file_name(const TarMember& member) {
+    if (!has_columns(member)) return member.name;
+    return member.name.substr(0, member.name.size() - (sizeof kColumnsSuffix - 1));
   }
 
   // Gives the content of the member to `take`, piece by piece. It ends early if the file was cut off.
@@ -95,7 +107,7 @@ class Unpacking {
     each_piece(member.bytes, [&](std::string_view piece) { text += piece; });
     if (text.size() < member.bytes) return;
     const std::optional<PackList> list = parse_list(text);
-    if (!list || list->schema != kPackSchema)
+    if (!list || (list->schema != kPackSchema && list->schema != kFirstSchema))
       refuse(kTarBlock, std::string("expected the schema ") + kPackSchema + ", found \"" +
                             (list ? list->schema : "") + "\"" +
                             (list && !list->memtrace.empty() ? " of memtrace " + list->memtrace : ""));
@@ -103,13 +115,31 @@ class Unpacking {
   }
 
   void store(const TarMember& member) {
-    files::PackedFiles& files = files::PackedFiles::of_command();
-    files.add(path_, member.name);
-    each_piece(member.bytes, [&](std::string_view piece) {
-      if (!files.append(piece))
-        throw std::runtime_error(path_ + ": cannot be unpacked (" + std::strerror(errno) +
-                                 "); set TMPDIR to a directory with more room");
+    if (has_columns(member)) return store_columns(member);
+    files::PackedFiles::of_command().add(path_, member.name);
+    each_piece(member.bytes, [&](std::string_view piece) { append(piece); });
+  }
+
+  // If the packed file was cut off in the first block of columns, there is no such file.
+  void store_columns(const TarMember& member) {
+    const std::uint64_t at = from_.content_bytes();
+    bool begun = false;
+    columns::FromColumns columns([&](std::string_view bytes) {
+      if (!std::exchange(begun, true)) files::PackedFiles::of_command().add(path_, file_name(member));
+      restored_ += bytes.size();
+      if (restored_ > most_) refuse_size(at);
+      append(bytes);
     });
+    bool valid = true;
+    each_piece(member.bytes, [&](std::string_view piece) { valid = valid && columns.add(piece); });
+    if (!valid || (!columns.at_end() && !from_.cut()))
+      refuse(at, "expected the columns of a trace in \"" + member.name + "\"");
+  }
+
+  void append(std::string_view bytes) {
+    if (!files::PackedFiles::of_command().append(bytes))
+      throw std::runtime_error(path_ + ": cannot be unpacked (" + std::strerror(errno) +
+                               "); set TMPDIR to a directory with more room");
   }
 
   // Reads to the end of the file, because its last bytes are a checksum. Returns one line if it ended early.
@@ -132,7 +162,8 @@ class Unpacking {
   ZstdReader from_;
   std::string piece_;
   std::uint64_t most_ = 0;
-  bool ended_ = false; // the block of zeros at the end has come
+  std::uint64_t restored_ = 0; // bytes of files that were made from columns
+  bool ended_ = false;         // the block of zeros at the end has come
   PackList list_;
   std::set<std::string> seen_; // whole members
 };

@@ -17,9 +17,14 @@ class PackWriter {
 
   // Adds the next member of the list.
   void add(const std::string& name, std::string_view content);
+  // Adds the columns of a trace file under this name, which has kColumnsSuffix.
+  void add_columns(const std::string& name, std::string_view file);
   std::uint64_t finish(); // the bytes of the file
 
  private:
+  void add_header(const std::string& name, std::uint64_t bytes);
+  void add_padding(std::uint64_t bytes);
+
   ZstdWriter to_;
 };
 

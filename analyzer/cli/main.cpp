@@ -39,6 +39,7 @@ struct Start {
   int operator()(const memtrace::cli::ExportArguments& arguments) const { return export_command(arguments); }
   int operator()(const memtrace::cli::FleetArguments& arguments) const { return fleet_command(arguments); }
   int operator()(const memtrace::cli::PackArguments& arguments) const { return pack_command(arguments); }
+  int operator()(const memtrace::cli::UnpackArguments& arguments) const { return unpack_command(arguments); }
   int operator()(const memtrace::cli::RunArguments& arguments) const { return run_command(arguments); }
   int operator()(const memtrace::cli::EnvArguments& arguments) const { return env_command(arguments); }
   int operator()(const memtrace::cli::ArmArguments& arguments) const { return arm_command(arguments); }

@@ -85,30 +85,43 @@ std::vector<std::string> PackedFiles::names(const std::string& pack) const {
   return out;
 }
 
-int PackedFiles::open(const std::string& path) const {
+bool PackedFiles::copy(const std::string& path, int to) const {
   errno = ENOENT;
   const std::size_t slash = path.rfind('/');
   const auto pack = slash == std::string::npos ? packs_.end() : packs_.find(path.substr(0, slash));
-  if (pack == packs_.end()) return -1;
+  if (pack == packs_.end()) return false;
   const auto found = pack->second.find(path.substr(slash + 1));
-  if (found == pack->second.end()) return -1;
+  if (found == pack->second.end()) return false;
   const PackedMember& member = found->second;
-  const int fd = open_nameless();
-  if (fd < 0) return -1;
   std::string buffer(kCopied, '\0');
-  std::uint64_t done = 0;
-  while (done < member.bytes) {
+  for (std::uint64_t done = 0; done < member.bytes;) {
     const auto wanted = std::min<std::uint64_t>(kCopied, member.bytes - done);
     const ssize_t got = ::pread(store_, buffer.data(), wanted, static_cast<off_t>(member.offset + done));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0 || !write_sparse(fd, {buffer.data(), static_cast<std::size_t>(got)}, done)) break;
+    if (got <= 0 || !write_sparse(to, {buffer.data(), static_cast<std::size_t>(got)}, done)) return false;
     done += static_cast<std::uint64_t>(got);
   }
-  if (done == member.bytes && ::ftruncate(fd, static_cast<off_t>(member.bytes)) == 0) return fd;
+  return ::ftruncate(to, static_cast<off_t>(member.bytes)) == 0;
+}
+
+int PackedFiles::open(const std::string& path) const {
+  const int fd = open_nameless();
+  if (fd < 0 || copy(path, fd)) return fd;
   const int why = errno;
   ::close(fd);
   errno = why;
   return -1;
+}
+
+bool PackedFiles::write(const std::string& path, const std::string& to) const {
+  const int fd = ::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return false;
+  const bool whole = copy(path, fd);
+  const int why = errno;
+  if (!whole) ::unlink(to.c_str());
+  ::close(fd);
+  errno = why;
+  return whole;
 }
 
 } // namespace memtrace::files

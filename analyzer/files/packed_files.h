@@ -41,8 +41,13 @@ class PackedFiles {
   // Returns a descriptor of a copy of the member "PACK/NAME", which the caller closes. Returns -1 with errno
   // set; ENOENT if there is no such member.
   int open(const std::string& path) const;
+  // Writes a copy of the member "PACK/NAME" to a new file. Returns false with errno set; EEXIST if there is
+  // such a file.
+  bool write(const std::string& path, const std::string& to) const;
 
  private:
+  bool copy(const std::string& path, int to) const;
+
   struct PackedMember {
     std::uint64_t offset = 0; // in the nameless file
     std::uint64_t bytes = 0;

@@ -30,7 +30,7 @@ struct Say {
 
 using Command =
     std::variant<Say, ReportArguments, PostmortemArguments, DiffArguments, ExplainArguments, PackArguments,
-                 TreeArguments, CheckArguments, ExportArguments, RunArguments, EnvArguments, ArmArguments,
-                 JupyterArguments, McpArguments, DoctorArguments, TopArguments, FleetArguments>;
+                 UnpackArguments, TreeArguments, CheckArguments, ExportArguments, RunArguments, EnvArguments,
+                 ArmArguments, JupyterArguments, McpArguments, DoctorArguments, TopArguments, FleetArguments>;
 
 } // namespace memtrace::cli

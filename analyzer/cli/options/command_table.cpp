@@ -35,6 +35,7 @@ std::unique_ptr<CLI::App> command_table(const std::vector<std::string>& traced,
   add_export(*app, keep);
   add_fleet(*app, keep);
   add_pack(*app, keep);
+  add_unpack(*app, keep);
   add_run(*app, traced, keep);
   add_env(*app, keep);
   add_arm(*app, keep);

@@ -162,8 +162,12 @@ void add_run(CLI::App& app, const std::vector<std::string>& command,
   CLI::App* const run =
       app.add_subcommand("run", "record a program: memtrace run [options] -- python train.py");
   add_recorder_options(*run, arguments->variables);
-  run->add_option("--pack", arguments->pack, "when the program has ended, pack its traces into this new file")
-      ->type_name("FILE");
+  CLI::Option* const pack = run->add_option("--pack", arguments->pack,
+                                            "when the program has ended, pack its traces into this new file")
+                                ->type_name("FILE");
+  run->add_flag("--only-packed", arguments->only_packed,
+                "remove the traces when they are in the file of --pack")
+      ->needs(pack);
   add_watch_options(*run, arguments->watch);
   run->callback([arguments, parsed] {
     if (arguments->command.empty())

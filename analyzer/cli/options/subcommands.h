@@ -39,6 +39,7 @@ void add_check(CLI::App& app, const std::function<void(const CheckArguments&)>& 
 void add_export(CLI::App& app, const std::function<void(const ExportArguments&)>& parsed);
 void add_fleet(CLI::App& app, const std::function<void(const FleetArguments&)>& parsed);
 void add_pack(CLI::App& app, const std::function<void(const PackArguments&)>& parsed);
+void add_unpack(CLI::App& app, const std::function<void(const UnpackArguments&)>& parsed);
 void add_env(CLI::App& app, const std::function<void(const EnvArguments&)>& parsed);
 void add_arm(CLI::App& app, const std::function<void(const ArmArguments&)>& parsed);
 void add_jupyter(CLI::App& app, const std::function<void(const JupyterArguments&)>& parsed);

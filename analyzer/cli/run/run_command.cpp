@@ -150,14 +150,15 @@ void explain_kill(const Watch& watch) {
   });
 }
 
-void pack(const std::vector<report::TraceName>& traces, const std::string& output) {
+void pack(const std::vector<report::TraceName>& traces, const std::string& output, bool only) {
   std::vector<std::string> paths;
   paths.reserve(traces.size());
   for (const report::TraceName& trace : traces) paths.push_back(trace.path);
   do_apart("not packed", [&] {
     if (paths.empty()) throw report::UsageError(output + ": nothing was recorded");
     try {
-      pack_traces(paths, output);
+      const report::PackedJob packed = pack_traces(paths, output);
+      if (only) remove_packed_traces(packed);
     } catch (const std::exception& error) {
       const std::filesystem::path directory = std::filesystem::path(paths.front()).parent_path();
       throw std::runtime_error(error.what() + ("; the traces are in " + directory.string()));
@@ -249,7 +250,8 @@ int run_command(const RunArguments& arguments) {
     if (watch.somebody_was_killed() || WIFSIGNALED(status) || WEXITSTATUS(status) != 0) explain_kill(watch);
     if (traces_and_copies_since(place, began).empty()) say_that_nothing_was_recorded(arguments.command.front());
   }
-  if (!never_began && !arguments.pack.empty()) pack(traces_and_copies_since(place, began), arguments.pack);
+  if (!never_began && !arguments.pack.empty())
+    pack(traces_and_copies_since(place, began), arguments.pack, arguments.only_packed);
   move_to_shared(place, began);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

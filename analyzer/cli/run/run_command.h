@@ -12,7 +12,8 @@ namespace memtrace::cli {
 struct RunArguments {
   std::vector<std::pair<std::string, std::string>> variables; // MEMTRACE_* and their values
   std::vector<std::string> command;
-  std::string pack; // the packed file to write afterwards; "": none
+  std::string pack;         // the packed file to write afterwards; "": none
+  bool only_packed = false; // then the traces are removed
   WatchArguments watch;
 };
 

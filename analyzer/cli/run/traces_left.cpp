@@ -1,13 +1,18 @@
-// Purpose: takes what a job left on the local disk to its directory on a shared file system.
+// Purpose: what happens to the files of a job after its end: they move to a shared file system, or are removed
+// because a packed file has them.
 #include "analyzer/cli/run/traces_left.h"
 
 #include <fmt/core.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -74,6 +79,28 @@ void move_traces_left(const JobPlace& place, std::uint64_t since) {
     if (local != done) move_others(local, to);
     done = local;
   }
+}
+
+void remove_packed_traces(const report::PackedJob& packed) {
+  if (packed.running != 0) {
+    std::fprintf(stderr, "memtrace: run: the traces stay beside the packed file: %zu %s still running\n",
+                 packed.running, packed.running == 1 ? "process is" : "processes are");
+    return;
+  }
+  std::set<fs::path> directories;
+  std::error_code error; // a file that cannot be removed stays
+  for (const std::string& path : packed.of_processes) {
+    fs::remove(path, error);
+    directories.insert(fs::path(path).parent_path());
+  }
+  const auto has_traces = [](const fs::path& directory) {
+    const std::vector<std::string> names = files::names_in(directory.string());
+    return std::any_of(names.begin(), names.end(),
+                       [](const std::string& name) { return name.ends_with(".memtrace"); });
+  };
+  for (const std::string& path : packed.of_job)
+    if (!has_traces(fs::path(path).parent_path())) fs::remove(path, error);
+  for (const fs::path& directory : directories) ::rmdir(directory.c_str()); // fails if it has files
 }
 
 } // namespace memtrace::cli

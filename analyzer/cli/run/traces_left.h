@@ -1,9 +1,11 @@
-// Purpose: takes what a job left on the local disk to its directory on a shared file system.
+// Purpose: what happens to the files of a job after its end: they move to a shared file system, or are removed
+// because a packed file has them.
 #pragma once
 
 #include <cstdint>
 
 #include "analyzer/cli/run/job_directory.h"
+#include "analyzer/pack/job/pack_job.h"
 
 namespace memtrace::cli {
 
@@ -14,5 +16,9 @@ void move_traces_left(const JobPlace& place, std::uint64_t since);
 
 // True if there is such a trace.
 bool has_traces_left(const JobPlace& place, std::uint64_t since);
+
+// Removes the files that were packed, and their directory if nothing else is in it. Removes none if a process
+// still runs; then it prints that on stderr.
+void remove_packed_traces(const report::PackedJob& packed);
 
 } // namespace memtrace::cli

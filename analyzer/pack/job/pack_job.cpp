@@ -36,15 +36,36 @@ class JobPacking {
     archive::PackWriter to(output, list, content_bytes(members_));
     for (std::size_t i = 0; i < members_.size(); ++i) {
       progress_.at("packing", i, members_.size());
-      to.add(list.members[i], content(members_[i]));
+      const bool columns = members_[i].kind == MemberKind::segments;
+      columns ? to.add_columns(list.members[i], content(members_[i]))
+              : to.add(list.members[i], content(members_[i]));
     }
-    const std::uint64_t bytes = to.finish();
+    PackedJob packed;
+    packed.traces = processes_.size();
+    packed.bytes = to.finish();
     progress_.clear();
-    return {processes_.size(), bytes};
+    for (const Process& process : processes_) packed.running += process.end.how == "running";
+    for (const PackMember& member : members_) list_file(member, packed);
+    return packed;
   }
 
  private:
-  std::string name(const PackMember& member) { return redacted_ ? redacted_->name(member) : member.name; }
+  void list_file(const PackMember& member, PackedJob& packed) const {
+    const bool of_job =
+        member.kind == MemberKind::job || member.kind == MemberKind::node || member.kind == MemberKind::ends;
+    if (of_job) {
+      packed.of_job.push_back(member.path);
+    } else if (member.kind == MemberKind::evidence) {
+      packed.of_processes.push_back(evidence::store_of(processes_[member.process].path));
+    } else if (!member.path.empty()) {
+      packed.of_processes.push_back(member.path);
+    }
+  }
+
+  std::string name(const PackMember& member) {
+    const std::string file = redacted_ ? redacted_->name(member) : member.name;
+    return member.kind == MemberKind::segments ? file + archive::kColumnsSuffix : file;
+  }
 
   std::string content(const PackMember& member) {
     const Process& process = processes_[member.process];

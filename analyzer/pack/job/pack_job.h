@@ -11,7 +11,10 @@ namespace memtrace::report {
 
 struct PackedJob {
   std::size_t traces = 0;
-  std::uint64_t bytes = 0; // of the packed file
+  std::uint64_t bytes = 0;               // of the packed file
+  std::size_t running = 0;               // processes that still ran
+  std::vector<std::string> of_processes; // the files of the traces
+  std::vector<std::string> of_job;       // those beside them, which other traces there may share
 };
 
 // Writes the files of the job to `output`, with its evidence and the names of its native code. `redact`:

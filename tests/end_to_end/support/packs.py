@@ -1,7 +1,6 @@
 """Purpose: reads packed files without memtrace, and writes packed files that memtrace would not write."""
 import ctypes
 import io
-import os
 import tarfile
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -49,13 +48,6 @@ def members(path):
         content = decompress(file.read())
     with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
         return {member.name: tar.extractfile(member).read() for member in tar}
-
-
-def unpack(path, folder):
-    os.makedirs(folder)
-    for name, content in members(path).items():
-        with open(os.path.join(folder, name), "wb") as file:
-            file.write(content)
 
 
 def tar_of(entries):

@@ -1,4 +1,5 @@
 """Purpose: tests that a packed file that is cut off, damaged or crafted is refused, or read as far as it is whole."""
+import json
 import os
 import subprocess
 import tarfile
@@ -47,7 +48,11 @@ class Hostile(Pack):
                 self.assertRegex(said, r"the packed file ends early; \d+ of its \d+ files are whole")
                 read += 1
         stored = packs.stored(packs.tar_of(self.entries))
-        self.assertIn("ends early", self.memtrace("report", self.written(stored[:len(stored) * 3 // 4]))[1])
+        names = stored.rindex(b".symbols")  # in the header of the last member
+        self.assertIn("ends early", self.memtrace("report", self.written(stored[:names + 1000]))[1])
+        columns = stored.index(b".memtrace.columns", 1000)
+        said = self.memtrace("report", self.written(stored[:columns + 1000]), status=2)[1]
+        self.assertIn("expected a trace in the packed file, but the file ends", said)
         self.assertIn("ends early", self.memtrace("report", self.crafted(self.entries[:-1]))[1])
 
     def test_damaged(self):
@@ -61,10 +66,34 @@ class Hostile(Pack):
         self.refused(self.written(packs.stored(b"x" * 1000)), "expected the header of a file in a tar archive")
         self.refused(self.crafted(self.entries[1:]), "expected pack.json, the first file of a packed trace")
         self.refused(self.crafted([("pack.json", b'{"schema": "memtrace.pack/9"}'), *self.entries[1:]]),
-                     "expected the schema memtrace.pack/1")
+                     "expected the schema memtrace.pack/2")
         self.refused(self.crafted(self.entries[:1]), "expected a trace in the packed file")
         nothing = [("pack.json", b'{"schema": "memtrace.pack/1", "members": []}')]
         self.refused(self.crafted(nothing), "no trace in this packed file")
+
+    def test_columns_that_are_none(self):
+        """Each byte of the columns counts, in a file without a checksum of its own."""
+        at = next(i for i, (name, _) in enumerate(self.entries) if name.endswith(".memtrace.columns"))
+        name, columns = self.entries[at]
+        for position in [0, 4, *range(8, len(columns), len(columns) // 60)]:
+            changed = bytearray(columns)
+            changed[position] ^= 0x55
+            self.refused(self.crafted([*self.entries[:at], (name, bytes(changed)), *self.entries[at + 1:]]),
+                         "expected the columns of a trace")
+        self.refused(self.crafted([*self.entries[:at], (name, columns[:-1]), *self.entries[at + 1:]]),
+                     "expected the columns of a trace")
+        self.refused(self.crafted([*self.entries, (name.removesuffix(".columns"), b"")]), "expected each name once")
+
+    def test_a_file_of_the_first_schema(self):
+        """The traces of an older memtrace are members as they are."""
+        folder = os.path.join(self.scratch, "unpacked")
+        self.memtrace("unpack", self.packed, "-o", folder)
+        listed = {"schema": "memtrace.pack/1", "memtrace": "0.1.0", "redacted": False, "members": os.listdir(folder)}
+        entries = [("pack.json", json.dumps(listed).encode())]
+        for name in listed["members"]:
+            with open(os.path.join(folder, name), "rb") as file:
+                entries.append((name, file.read()))
+        self.assertEqual(self.memtrace("report", self.crafted(entries))[0], self.memtrace("report", self.packed)[0])
 
     def test_names_and_types(self):
         for name in ("../x.memtrace", "/tmp/x.memtrace", "a/x.memtrace", "..", ".hidden", "x\n.memtrace"):

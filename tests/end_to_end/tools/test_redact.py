@@ -44,7 +44,7 @@ class Redacted(Pack):
         """Searches the bytes of the members, the texts of the records and what the commands print."""
         folder = os.path.join(self.scratch, "redacted")
         shutil.rmtree(folder, ignore_errors=True)
-        packs.unpack(path, folder)
+        self.memtrace("unpack", path, "-o", folder)
         places = {"members": b"\n".join(packs.members(path).values()), "names": "\n".join(os.listdir(folder)).encode(),
                   "texts": b"\n".join(self.decoded(folder).values()), **self.outputs(path)}
         for word in private:

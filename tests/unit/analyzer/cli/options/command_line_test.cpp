@@ -92,6 +92,18 @@ TEST(Arguments, OfPack) {
   EXPECT_TRUE(pack.redact);
   EXPECT_EQ(refused({"pack", "out"}), "-o is required; see memtrace pack --help");
   EXPECT_EQ(std::get<RunArguments>(parsed({"run", "--pack", "f.zst", "--", "true"})).pack, "f.zst");
+  EXPECT_TRUE(
+      std::get<RunArguments>(parsed({"run", "--pack", "f.zst", "--only-packed", "--", "true"})).only_packed);
+  EXPECT_EQ(refused({"run", "--only-packed", "--", "true"}),
+            "--only-packed requires --pack; see memtrace run --help");
+}
+
+TEST(Arguments, OfUnpack) {
+  const auto unpack = std::get<UnpackArguments>(parsed({"unpack", "run.zst", "-o", "run"}));
+  EXPECT_EQ(unpack.packed, "run.zst");
+  EXPECT_EQ(unpack.output, "run");
+  EXPECT_EQ(refused({"unpack", "run.zst"}), "-o is required; see memtrace unpack --help");
+  EXPECT_EQ(refused({"unpack", "-o", "run"}), "PACKED is required; see memtrace unpack --help");
 }
 
 TEST(Arguments, OfRunAreVariablesAndTheCommandIsItsOwn) {
@@ -221,7 +233,7 @@ TEST(Arguments, ThatMakeNoSenseAreRefusedInOneLine) {
   }
   EXPECT_EQ(refused({"bottom"}),
             "bottom: no such command; this version has report, diff, explain, postmortem, tree, top, check, "
-            "export, fleet, pack, run, env, arm, jupyter, mcp, doctor");
+            "export, fleet, pack, unpack, run, env, arm, jupyter, mcp, doctor");
 }
 
 // One line for each kind of value: it names the option, the value, and the values that are taken.
@@ -233,7 +245,7 @@ TEST(Arguments, OfAWrongValueAreNamedWithWhatIsExpected) {
   EXPECT_EQ(refused({"report", "a", "b"}), "these words were not expected: b; see memtrace report --help");
   EXPECT_EQ(refused({}),
             "no command is given; this version has report, diff, explain, postmortem, tree, top, check, "
-            "export, fleet, pack, "
+            "export, fleet, pack, unpack, "
             "run, env, arm, jupyter, mcp, doctor; see "
             "memtrace --help");
   EXPECT_EQ(refused({"report", "--format", "xml"}),

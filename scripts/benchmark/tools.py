@@ -79,8 +79,11 @@ class Memtrace(Tool):
     def files(self, folder):
         return glob.glob(os.path.join(folder, "trace", "*"))
 
+    def recording(self, folder):
+        return os.path.join(folder, "trace")
+
     def recorded(self, program, folder, files, output):
-        done = subprocess.run([self.reader, "report", os.path.join(folder, "trace"), "--format", "json"],
+        done = subprocess.run([self.reader, "report", self.recording(folder), "--format", "json"],
                               stdin=subprocess.DEVNULL, capture_output=True, check=False)
         if done.returncode != 0:
             raise Nothing(f"memtrace report: {done.stderr.decode(errors='replace').strip()}")

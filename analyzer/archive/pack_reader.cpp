@@ -77,7 +77,14 @@ class Unpacking {
                    " MiB, the most that a packed file of this size may hold; --unbounded lifts the bound");
   }
 
-  static bool has_columns(const TarMember& member) { return member.name.ends_with(kColumnsSuffix); }
+  // Only traces and windows: a host may be named node.columns.
+  static bool has_columns(const TarMember& member) {
+    if (!member.name.ends_with(kColumnsSuffix)) return false;
+    const std::string file = member.name.substr(0, member.name.size() - (sizeof kColumnsSuffix - 1));
+    constexpr std::string_view kWindow = ".window-";
+    const std::string without_number = file.substr(0, file.size() - std::min<std::size_t>(file.size(), 1));
+    return file.ends_with(".memtrace") || without_number.ends_with(kWindow);
+  }
   // Returns the name of the file that the member holds.
   static std::string file_name(const TarMember& member) {
     if (!has_columns(member)) return member.name;
@@ -134,6 +141,7 @@ class Unpacking {
     each_piece(member.bytes, [&](std::string_view piece) { valid = valid && columns.add(piece); });
     if (!valid || (!columns.at_end() && !from_.cut()))
       refuse(at, "expected the columns of a trace in \"" + member.name + "\"");
+    if (!begun && !from_.cut()) files::PackedFiles::of_command().add(path_, file_name(member)); // it is empty
   }
 
   void append(std::string_view bytes) {

@@ -77,7 +77,7 @@ void ZstdWriter::write(std::string_view bytes) {
 
 std::uint64_t ZstdWriter::finish() {
   compress({}, true);
-  if (!file_.finish()) refuse_file();
+  if (!file_.finish_as_first()) refuse_file();
   return file_bytes_;
 }
 

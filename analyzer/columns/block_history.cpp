@@ -5,7 +5,7 @@
 
 namespace memtrace::columns {
 
-void BlockHistory::born(const FormerBirth& birth) {
+void BlockHistory::born(const BornBlock& birth) {
   if (births_.size() < kBirths) {
     births_.push_back(birth);
   } else {
@@ -13,27 +13,27 @@ void BlockHistory::born(const FormerBirth& birth) {
   }
   ++count_;
   if (numbers_.empty()) return;
-  if (2 * births_.size() <= numbers_.size()) return number(count_ - 1);
+  if (2 * births_.size() <= numbers_.size()) return index(count_ - 1);
   numbers_.assign(2 * numbers_.size(), 0);
-  for (std::uint64_t i = count_ - births_.size(); i < count_; ++i) number(i);
+  for (std::uint64_t i = count_ - births_.size(); i < count_; ++i) index(i);
 }
 
-void BlockHistory::number(std::uint64_t births) {
-  numbers_[number_place(births_[births % kBirths].address)] = static_cast<std::uint32_t>(births);
+void BlockHistory::index(std::uint64_t births) {
+  numbers_[slot_of(births_[births % kBirths].address)] = static_cast<std::uint32_t>(births);
 }
 
 std::uint64_t BlockHistory::births_since(std::uint64_t address) const {
-  const std::uint32_t ago = static_cast<std::uint32_t>(count_) - numbers_[number_place(address)];
-  const FormerBirth* const found = birth(ago);
+  const std::uint32_t ago = static_cast<std::uint32_t>(count_) - numbers_[slot_of(address)];
+  const BornBlock* const found = birth(ago);
   return found != nullptr && found->address == address ? ago : 0;
 }
 
-const FormerBirth* BlockHistory::birth(std::uint64_t births_ago) const {
+const BornBlock* BlockHistory::birth(std::uint64_t births_ago) const {
   if (births_ago == 0 || births_ago > kBirths || births_ago > count_) return nullptr;
   return &births_[(count_ - births_ago) % kBirths];
 }
 
-void BlockHistory::freed(const FormerBirth& birth) {
+void BlockHistory::freed(const BornBlock& birth) {
   std::vector<std::uint64_t>& list = freed_[place_of(birth.given)];
   if (list.size() == kFreed) list.erase(list.begin());
   list.push_back(birth.address);

@@ -8,7 +8,7 @@
 
 namespace memtrace::columns {
 
-struct FormerBirth {
+struct BornBlock {
   std::uint64_t address;
   std::uint64_t given; // bytes
   std::uint16_t flags;
@@ -25,13 +25,13 @@ class BlockHistory {
   // Only a writer searches by address.
   explicit BlockHistory(bool by_address) : numbers_(by_address ? kFirstNumbers : 0) {}
 
-  void born(const FormerBirth& birth);
+  void born(const BornBlock& birth);
   // Returns how many births ago the block at this address was born, at least 1. Returns 0 if it is not known.
   std::uint64_t births_since(std::uint64_t address) const;
   // Returns the block that was born so many births ago, or null if it is not known. Valid until born().
-  const FormerBirth* birth(std::uint64_t births_ago) const;
+  const BornBlock* birth(std::uint64_t births_ago) const;
 
-  void freed(const FormerBirth& birth);
+  void freed(const BornBlock& birth);
   // Returns how many blocks of this size were freed after the one at this address. Returns nullopt if it is not
   // known.
   std::optional<std::size_t> freed_after(std::uint64_t given, std::uint64_t address) const;
@@ -43,12 +43,12 @@ class BlockHistory {
   static constexpr std::size_t kSizes = 1024;
   static std::size_t place_of(std::uint64_t given) { return given * 0x9E3779B97F4A7C15u >> 54; }
   static constexpr std::size_t kFirstNumbers = 1 << 10;
-  std::size_t number_place(std::uint64_t address) const {
+  std::size_t slot_of(std::uint64_t address) const {
     return (address * 0x9E3779B97F4A7C15u >> 32) & (numbers_.size() - 1);
   }
-  void number(std::uint64_t births);
+  void index(std::uint64_t births);
 
-  std::vector<FormerBirth> births_;
+  std::vector<BornBlock> births_;
   std::uint64_t count_ = 0;            // of births
   std::vector<std::uint32_t> numbers_; // of births, modulo 2^32, by address; twice as many as births are known
   std::array<std::vector<std::uint64_t>, kSizes> freed_;

@@ -49,8 +49,8 @@ class ColumnOutput {
   std::array<std::string, kColumns> columns_;
 };
 
-// The columns of one block that is read. After a byte that is missing or invalid, failed() is true and all
-// values are 0.
+// The columns of one block that is read. After a missing or invalid byte, failed() is true, and the values
+// mean nothing.
 class ColumnInput {
  public:
   static constexpr bool kWrites = false;

@@ -11,7 +11,7 @@
 namespace memtrace::columns {
 namespace {
 
-constexpr std::uint32_t kLargestBlock = 1u << 26;               // a writer's has 36 MiB at most
+constexpr std::uint32_t kLargestBlock = 1u << 26;               // a writer's has 43 MiB at most
 constexpr std::uint32_t kMostRecords = format::kMaxPayload / 2; // of a segment: each has a mask and a stamp
 
 } // namespace
@@ -39,6 +39,7 @@ class FromColumns::Restoring {
  private:
   bool block(std::string_view bytes, std::uint32_t expected) {
     ColumnInput in(bytes);
+    if (in.at_end(kRuns)) return false; // else 9 bytes would be a block
     std::uint32_t sum = 0;
     while (!in.failed() && !in.at_end(kRuns)) {
       std::optional<std::string> segment;
@@ -67,7 +68,7 @@ class FromColumns::Restoring {
   }
 
   std::function<void(std::string_view)> take_;
-  std::string waiting_; // of a block that has only begun
+  std::string waiting_; // of a block that is incomplete
   SegmentCoding coding_;
   RunColumns<ColumnInput> runs_;
   RecordColumns<ColumnInput> columns_;

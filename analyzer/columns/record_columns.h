@@ -73,17 +73,17 @@ class RecordColumns {
   // Codes which block ends: how many births ago it was born. `differs` becomes true if the record has more than
   // follows from the block; a writer asks `has_more`. Returns nullopt if the block is not known.
   template <class HasMore>
-  std::optional<FormerBirth> ended(Io& io, const format::RingRecord& record, std::uint64_t& address,
-                                   bool& differs, HasMore has_more) {
+  std::optional<BornBlock> ended(Io& io, const format::RingRecord& record, std::uint64_t& address,
+                                 bool& differs, HasMore has_more) {
     std::uint64_t coded = 0;
     if constexpr (Io::kWrites) {
       const std::uint64_t ago = history_.births_since(address);
-      const FormerBirth* const known = history_.birth(ago);
+      const BornBlock* const known = history_.birth(ago);
       coded = ago << 1 | (known == nullptr || has_more(*known));
     }
     io.number(word_column(record.type, 0), coded);
     differs = (coded & 1) != 0;
-    const FormerBirth* const birth = history_.birth(coded >> 1);
+    const BornBlock* const birth = history_.birth(coded >> 1);
     if (birth == nullptr) {
       if (coded != 1) io.fail();
       address_difference(io, second_column(record.type, 0), address, ended_);
@@ -116,7 +116,7 @@ class RecordColumns {
   void death(Io& io, format::RingRecord& record) {
     auto& event = record.as<format::DeathEvent>();
     bool differs = false;
-    const auto of = ended(io, record, event.address, differs, [&](const FormerBirth& known) {
+    const auto of = ended(io, record, event.address, differs, [&](const BornBlock& known) {
       return known.given != event.given || known.kind != record.kind || known.flags != record.flags;
     });
     if (differs) {
@@ -137,7 +137,7 @@ class RecordColumns {
     head(io, record);
     bool differs = false;
     const auto of = ended(io, record, event.from, differs,
-                          [&](const FormerBirth& known) { return known.given != event.given_before; });
+                          [&](const BornBlock& known) { return known.given != event.given_before; });
     if (differs) {
       io.number(word_column(record.type, 4), event.given_before);
     } else if (of) {

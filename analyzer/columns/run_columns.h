@@ -43,9 +43,12 @@ class RunColumns {
     field(io, start.trace_id, last_.trace_id);
     next = start.first_sequence + start.records;
     last_ = start;
+    if (next_.size() > kThreads) next_.clear();
   }
 
  private:
+  static constexpr std::size_t kThreads = 4096; // a segment takes 8 bytes, and each could be of a new thread
+
   template <class Field>
   static void field(Io& io, Field& value, std::uint64_t base) {
     std::uint64_t coded = format::zigzag(static_cast<std::int64_t>(std::uint64_t{value} - base));

@@ -38,7 +38,7 @@ class SegmentCoding {
   std::optional<std::string> segment(const SegmentStart& start, std::span<const format::RingRecord> records);
 
   // Returns the records of a whole segment, if segment() makes its bytes from them and from `start`, which this
-  // sets. Returns nullopt for all others: a reader needs their bytes as they are. A file uses only one of both
+  // sets. Returns null for all others: a reader needs their bytes as they are. A file uses only one of both
   // functions.
   const std::vector<format::RingRecord>* records(std::string_view segment, SegmentStart& start);
 

@@ -85,23 +85,50 @@ std::vector<std::string> PackedFiles::names(const std::string& pack) const {
   return out;
 }
 
-bool PackedFiles::copy(const std::string& path, int to) const {
+const PackedFiles::PackedMember* PackedFiles::member(const std::string& path) const {
   errno = ENOENT;
   const std::size_t slash = path.rfind('/');
   const auto pack = slash == std::string::npos ? packs_.end() : packs_.find(path.substr(0, slash));
-  if (pack == packs_.end()) return false;
+  if (pack == packs_.end()) return nullptr;
   const auto found = pack->second.find(path.substr(slash + 1));
-  if (found == pack->second.end()) return false;
-  const PackedMember& member = found->second;
+  return found == pack->second.end() ? nullptr : &found->second;
+}
+
+template <class Take>
+bool PackedFiles::each_piece(const PackedMember& member, Take take) const {
   std::string buffer(kCopied, '\0');
   for (std::uint64_t done = 0; done < member.bytes;) {
     const auto wanted = std::min<std::uint64_t>(kCopied, member.bytes - done);
     const ssize_t got = ::pread(store_, buffer.data(), wanted, static_cast<off_t>(member.offset + done));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0 || !write_sparse(to, {buffer.data(), static_cast<std::size_t>(got)}, done)) return false;
+    if (got <= 0 || !take(std::string_view(buffer).substr(0, static_cast<std::size_t>(got)), done))
+      return false;
     done += static_cast<std::uint64_t>(got);
   }
-  return ::ftruncate(to, static_cast<off_t>(member.bytes)) == 0;
+  return true;
+}
+
+bool PackedFiles::copy(const std::string& path, int to) const {
+  const PackedMember* const from = member(path);
+  return from != nullptr &&
+         each_piece(*from,
+                    [to](std::string_view piece, std::uint64_t at) { return write_sparse(to, piece, at); }) &&
+         ::ftruncate(to, static_cast<off_t>(from->bytes)) == 0;
+}
+
+bool PackedFiles::equals(const std::string& path, const std::string& other) const {
+  const PackedMember* const packed = member(path);
+  const int fd = packed == nullptr ? -1 : ::open(other.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return false;
+  std::string bytes(kCopied + 1, '\0');
+  const auto same = [&](std::string_view piece, std::uint64_t at) {
+    const ssize_t got = ::pread(fd, bytes.data(), piece.size(), static_cast<off_t>(at));
+    return got == static_cast<ssize_t>(piece.size()) && std::string_view(bytes).starts_with(piece);
+  };
+  const bool equal =
+      each_piece(*packed, same) && ::pread(fd, bytes.data(), 1, static_cast<off_t>(packed->bytes)) == 0;
+  ::close(fd);
+  return equal;
 }
 
 int PackedFiles::open(const std::string& path) const {
@@ -116,12 +143,13 @@ int PackedFiles::open(const std::string& path) const {
 bool PackedFiles::write(const std::string& path, const std::string& to) const {
   const int fd = ::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return false;
-  const bool whole = copy(path, fd);
-  const int why = errno;
-  if (!whole) ::unlink(to.c_str());
-  ::close(fd);
+  const bool copied = copy(path, fd);
+  int why = errno;
+  const bool closed = ::close(fd) == 0;
+  if (copied && !closed) why = errno;
+  if (!copied || !closed) ::unlink(to.c_str());
   errno = why;
-  return whole;
+  return copied && closed;
 }
 
 } // namespace memtrace::files

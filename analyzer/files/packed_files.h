@@ -44,15 +44,22 @@ class PackedFiles {
   // Writes a copy of the member "PACK/NAME" to a new file. Returns false with errno set; EEXIST if there is
   // such a file.
   bool write(const std::string& path, const std::string& to) const;
+  // True if the file `other` has the bytes of the member "PACK/NAME".
+  bool equals(const std::string& path, const std::string& other) const;
 
  private:
-  bool copy(const std::string& path, int to) const;
-
   struct PackedMember {
     std::uint64_t offset = 0; // in the nameless file
     std::uint64_t bytes = 0;
   };
   using Members = std::map<std::string, PackedMember>;
+
+  // Returns null with errno set if there is no such member.
+  const PackedMember* member(const std::string& path) const;
+  // Gives `take` the content, piece by piece, until it returns false. Returns true if it took all.
+  template <class Take>
+  bool each_piece(const PackedMember& member, Take take) const;
+  bool copy(const std::string& path, int to) const;
 
   std::map<std::string, Members> packs_; // by the path that the user gave
   PackedMember* last_ = nullptr;

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <utility>
 
 namespace memtrace::files {
@@ -38,9 +39,21 @@ bool write_and_close(int fd, std::string_view text) {
   return write(fd, text) && ::close(fd) == 0;
 }
 
+// So that the name of a new file outlives a crash of the machine. Where the file system cannot, it stays
+// undone.
+void sync_directory(const std::string& path) {
+  const std::string directory = std::filesystem::path(path).parent_path().string();
+  const int fd = ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
+}
+
 } // namespace
 
 NewFile::NewFile(const std::string& path) : path_(path) {
+  struct stat older {};
+  if (::lstat(path.c_str(), &older) == 0) older_device_ = older.st_dev, older_inode_ = older.st_ino;
   for (int i = 0; i < kTries && descriptor_ < 0; ++i) {
     partial_ = path + "." + std::to_string(::getpid()) + (i == 0 ? "" : "-" + std::to_string(i));
     descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -66,6 +79,37 @@ bool NewFile::finish() {
   const int fd = std::exchange(descriptor_, -1);
   if (::close(fd) == 0 && ::rename(partial_.c_str(), path_.c_str()) == 0) return true;
   const int why = errno;
+  ::unlink(partial_.c_str());
+  errno = why;
+  return false;
+}
+
+// link() is atomic: of two processes, one gets EEXIST. A file system without links has EPERM or another error.
+bool NewFile::give_name_as_first() const {
+  struct stat now {};
+  const bool exists = ::lstat(path_.c_str(), &now) == 0;
+  if (!exists && ::link(partial_.c_str(), path_.c_str()) == 0) {
+    ::unlink(partial_.c_str());
+    return true;
+  }
+  if (!exists && errno == EEXIST) return false;
+  errno = EEXIST;
+  if (exists && (now.st_ino != older_inode_ || now.st_dev != older_device_)) return false;
+  return ::rename(partial_.c_str(), path_.c_str()) == 0;
+}
+
+bool NewFile::finish_as_first() {
+  if (!is_open()) return false;
+  const int fd = std::exchange(descriptor_, -1);
+  const bool stored = ::fsync(fd) == 0;
+  int why = errno;
+  const bool closed = ::close(fd) == 0;
+  if (stored && !closed) why = errno;
+  if (stored && closed && give_name_as_first()) {
+    sync_directory(path_);
+    return true;
+  }
+  if (stored && closed) why = errno;
   ::unlink(partial_.c_str());
   errno = why;
   return false;

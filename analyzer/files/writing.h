@@ -49,10 +49,18 @@ class NewFile {
   bool is_open() const { return descriptor_ >= 0; }
   bool write(std::string_view bytes);
   bool finish();
+  // As finish(), but returns false with EEXIST if the path has a file that it did not have when this object was
+  // made: two runs may write to one name, and each file may be the only one with its traces. Returns when the
+  // disk has the file.
+  bool finish_as_first();
 
  private:
+  bool give_name_as_first() const;
+
   std::string path_;
   std::string partial_;
+  std::uint64_t older_device_ = 0; // of the file at the path
+  std::uint64_t older_inode_ = 0;  // 0: there was none
   int descriptor_ = -1;
 };
 

@@ -43,7 +43,7 @@ int unpack_command(const UnpackArguments& arguments) {
   const std::size_t count = archive::write_files(arguments.packed, arguments.output);
   std::fprintf(stderr, "memtrace: unpacked %zu %s into %s\n", count, count == 1 ? "file" : "files",
                report::printable(arguments.output).c_str());
-  return 0;
+  return cut->empty() ? 0 : 1; // files are missing
 }
 
 } // namespace memtrace::cli

@@ -150,7 +150,10 @@ void explain_kill(const Watch& watch) {
   });
 }
 
-void pack(const std::vector<report::TraceName>& traces, const std::string& output, bool only) {
+void pack(const JobPlace& place, std::uint64_t since, const RunArguments& arguments) {
+  const std::string& output = arguments.pack;
+  if (output.empty()) return;
+  const std::vector<report::TraceName> traces = traces_and_copies_since(place, since);
   std::vector<std::string> paths;
   paths.reserve(traces.size());
   for (const report::TraceName& trace : traces) paths.push_back(trace.path);
@@ -158,7 +161,7 @@ void pack(const std::vector<report::TraceName>& traces, const std::string& outpu
     if (paths.empty()) throw report::UsageError(output + ": nothing was recorded");
     try {
       const report::PackedJob packed = pack_traces(paths, output);
-      if (only) remove_packed_traces(packed);
+      if (arguments.only_packed && !place.shared) remove_packed_traces(packed, output, traces);
     } catch (const std::exception& error) {
       const std::filesystem::path directory = std::filesystem::path(paths.front()).parent_path();
       throw std::runtime_error(error.what() + ("; the traces are in " + directory.string()));
@@ -250,8 +253,7 @@ int run_command(const RunArguments& arguments) {
     if (watch.somebody_was_killed() || WIFSIGNALED(status) || WEXITSTATUS(status) != 0) explain_kill(watch);
     if (traces_and_copies_since(place, began).empty()) say_that_nothing_was_recorded(arguments.command.front());
   }
-  if (!never_began && !arguments.pack.empty())
-    pack(traces_and_copies_since(place, began), arguments.pack, arguments.only_packed);
+  if (!never_began) pack(place, began, arguments);
   move_to_shared(place, began);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

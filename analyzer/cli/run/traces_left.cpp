@@ -12,15 +12,18 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <set>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
+#include "analyzer/archive/pack_reader.h"
 #include "analyzer/evidence/evidence.h"
 #include "analyzer/evidence/watched_ends.h"
+#include "analyzer/files/packed_files.h"
 #include "analyzer/files/reading.h"
 #include "analyzer/files/trace_copy.h"
 #include "analyzer/job/shared_place.h"
+#include "analyzer/wording/utf8.h"
 
 namespace memtrace::cli {
 namespace {
@@ -60,6 +63,35 @@ void move_others(const std::string& local, const fs::path& to) {
   }
 }
 
+// The packed file is read again and compared: it will be the only one. A process that still writes makes a
+// difference, also one that this command cannot see.
+std::string why_not_removable(const report::PackedJob& packed, const std::string& output,
+                              const std::vector<report::TraceName>& traces) {
+  if (packed.running != 0)
+    return fmt::format("{} {} still running", packed.running,
+                       packed.running == 1 ? "process is" : "processes are");
+  if (!packed.all_exited && !std::all_of(traces.begin(), traces.end(), has_ended))
+    return "a process may still write";
+  const std::optional<std::string> cut = archive::open(output);
+  if (!cut || !cut->empty()) return "it cannot be read";
+  for (const auto* list : {&packed.of_processes, &packed.of_job})
+    for (const auto& [path, name] : *list)
+      if (!name.empty() && !files::PackedFiles::of_command().equals(fmt::format("{}/{}", output, name), path))
+        return fmt::format("{} has changed since", path);
+  return "";
+}
+
+bool has_trace(const fs::path& directory) {
+  const std::vector<std::string> names = files::names_in(directory.string());
+  return std::any_of(names.begin(), names.end(),
+                     [](const std::string& name) { return name.ends_with(".memtrace"); });
+}
+
+// True if there is no such file any more.
+bool removed(const std::string& path) {
+  return ::unlink(path.c_str()) == 0 || errno == ENOENT;
+}
+
 } // namespace
 
 bool has_traces_left(const JobPlace& place, std::uint64_t since) {
@@ -81,26 +113,21 @@ void move_traces_left(const JobPlace& place, std::uint64_t since) {
   }
 }
 
-void remove_packed_traces(const report::PackedJob& packed) {
-  if (packed.running != 0) {
-    std::fprintf(stderr, "memtrace: run: the traces stay beside the packed file: %zu %s still running\n",
-                 packed.running, packed.running == 1 ? "process is" : "processes are");
+void remove_packed_traces(const report::PackedJob& packed, const std::string& output,
+                          const std::vector<report::TraceName>& traces) {
+  if (const std::string why = why_not_removable(packed, output, traces); !why.empty()) {
+    std::fprintf(stderr, "memtrace: run: the traces stay beside the packed file: %s\n",
+                 report::printable(why).c_str());
     return;
   }
-  std::set<fs::path> directories;
-  std::error_code error; // a file that cannot be removed stays
-  for (const std::string& path : packed.of_processes) {
-    fs::remove(path, error);
-    directories.insert(fs::path(path).parent_path());
-  }
-  const auto has_traces = [](const fs::path& directory) {
-    const std::vector<std::string> names = files::names_in(directory.string());
-    return std::any_of(names.begin(), names.end(),
-                       [](const std::string& name) { return name.ends_with(".memtrace"); });
-  };
-  for (const std::string& path : packed.of_job)
-    if (!has_traces(fs::path(path).parent_path())) fs::remove(path, error);
-  for (const fs::path& directory : directories) ::rmdir(directory.c_str()); // fails if it has files
+  std::size_t stay = 0;
+  for (const auto& [path, name] : packed.of_processes) stay += !removed(path);
+  for (const auto& [path, name] : packed.of_job)
+    if (!has_trace(fs::path(path).parent_path())) stay += !removed(path);
+  if (stay != 0)
+    std::fprintf(stderr, "memtrace: run: %zu %s of the packed traces cannot be removed: %s\n", stay,
+                 stay == 1 ? "file" : "files", std::strerror(errno));
+  for (const report::TraceName& trace : traces) ::rmdir(local_of(trace).c_str()); // fails if it has files
 }
 
 } // namespace memtrace::cli

@@ -17,8 +17,10 @@ void move_traces_left(const JobPlace& place, std::uint64_t since);
 // True if there is such a trace.
 bool has_traces_left(const JobPlace& place, std::uint64_t since);
 
-// Removes the files that were packed, and their directory if nothing else is in it. Removes none if a process
-// still runs; then it prints that on stderr.
-void remove_packed_traces(const report::PackedJob& packed);
+// Removes the files of these traces that the packed file `output` has, then `job`, `node-*` and `*.ends` beside
+// them if no other trace is there, then their directories if they are empty. Removes nothing if a process still
+// runs, or if a file differs from the packed one; then it prints that on stderr.
+void remove_packed_traces(const report::PackedJob& packed, const std::string& output,
+                          const std::vector<report::TraceName>& traces);
 
 } // namespace memtrace::cli

@@ -85,7 +85,8 @@ class Listing {
   // file.
   void add_spooled(const Process& process, const std::string& stem, std::size_t number) {
     const auto elsewhere = process.facts.note("rings");
-    if (elsewhere && is_ring_file(*elsewhere)) add(stem + ".rings", *elsewhere, MemberKind::rings, number);
+    if (elsewhere && fs::path(*elsewhere).filename() == stem + ".rings" && is_ring_file(*elsewhere))
+      add(stem + ".rings", *elsewhere, MemberKind::rings, number);
   }
 
   void add(const std::string& name, const std::string& path, MemberKind kind, std::size_t process) {

@@ -44,7 +44,10 @@ class JobPacking {
     packed.traces = processes_.size();
     packed.bytes = to.finish();
     progress_.clear();
-    for (const Process& process : processes_) packed.running += process.end.how == "running";
+    for (const Process& process : processes_) {
+      packed.running += process.end.how == "running";
+      packed.all_exited = packed.all_exited && process.end.how == "exit";
+    }
     for (const PackMember& member : members_) list_file(member, packed);
     return packed;
   }
@@ -54,11 +57,11 @@ class JobPacking {
     const bool of_job =
         member.kind == MemberKind::job || member.kind == MemberKind::node || member.kind == MemberKind::ends;
     if (of_job) {
-      packed.of_job.push_back(member.path);
+      packed.of_job.push_back({member.path, member.name});
     } else if (member.kind == MemberKind::evidence) {
-      packed.of_processes.push_back(evidence::store_of(processes_[member.process].path));
+      packed.of_processes.push_back({evidence::store_of(processes_[member.process].path), ""});
     } else if (!member.path.empty()) {
-      packed.of_processes.push_back(member.path);
+      packed.of_processes.push_back({member.path, member.name});
     }
   }
 

@@ -11,10 +11,15 @@ namespace memtrace::report {
 
 struct PackedJob {
   std::size_t traces = 0;
-  std::uint64_t bytes = 0;               // of the packed file
-  std::size_t running = 0;               // processes that still ran
-  std::vector<std::string> of_processes; // the files of the traces
-  std::vector<std::string> of_job;       // those beside them, which other traces there may share
+  std::uint64_t bytes = 0; // of the packed file
+  bool all_exited = true;  // each trace has the orderly end of its process
+  std::size_t running = 0; // processes that still ran
+  struct PackedFile {
+    std::string path;
+    std::string name; // in the packed file; "": it was made for the packed file
+  };
+  std::vector<PackedFile> of_processes; // the files of the traces
+  std::vector<PackedFile> of_job;       // those beside them, which other traces there may share
 };
 
 // Writes the files of the job to `output`, with its evidence and the names of its native code. `redact`:

@@ -50,6 +50,9 @@ class Hostile(Pack):
         stored = packs.stored(packs.tar_of(self.entries))
         names = stored.rindex(b".symbols")  # in the header of the last member
         self.assertIn("ends early", self.memtrace("report", self.written(stored[:names + 1000]))[1])
+        cut = self.written(stored[:names + 1000])
+        said = self.memtrace("unpack", cut, "-o", os.path.join(self.scratch, "cut"), status=1)[1]
+        self.assertIn("ends early", said)
         columns = stored.index(b".memtrace.columns", 1000)
         said = self.memtrace("report", self.written(stored[:columns + 1000]), status=2)[1]
         self.assertIn("expected a trace in the packed file, but the file ends", said)

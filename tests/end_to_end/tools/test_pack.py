@@ -129,8 +129,12 @@ class SameReport(Pack):
         both = [subprocess.Popen([COMMAND, "pack", self.out, "-o", self.packed], env=bare_environment(),
                                  stderr=subprocess.PIPE, text=True) for _ in range(2)]
         said = [one.communicate(timeout=60)[1] for one in both]
-        self.assertEqual([one.returncode for one in both], [0, 0], said)
+        # If both finish, the second one meets a packed file, which it does not replace.
+        self.assertEqual(sorted(one.returncode for one in both), [0, 2], said)
+        self.assertIn("run.memtrace.zst: ", "".join(said))
         self.memtrace("report", self.packed)
+        self.assertEqual([name for name in os.listdir(self.scratch) if name.startswith("run.memtrace.zst")],
+                         ["run.memtrace.zst"])
 
     def test_a_killed_job_of_python_with_rings_and_its_evidence(self):
         code = "import os, signal; held = bytearray(b'x' * (50 << 20)); os.kill(os.getpid(), signal.SIGKILL)"
@@ -209,6 +213,51 @@ class SameReport(Pack):
         os.kill(int(done.stdout), signal.SIGKILL)
         self.assertIn(b"memtrace: run: the traces stay beside the packed file: 1 process is still running\n", done.stderr)
         self.assertEqual(len(self.trace_files()), 2)
+
+    def test_two_runs_that_pack_into_one_file_lose_nothing(self):
+        made = self.build(os.path.join(self.scratch, "image"))
+        places = [os.path.join(self.scratch, name) for name in "ab"]
+        gate = os.path.join(self.scratch, "gate")
+        runs = [subprocess.Popen([COMMAND, "run", "-o", place, "--min-peak", "0", "--pack", self.packed,
+                                  "--only-packed", "--", "sh", "-c", f"while [ ! -e {gate} ]; do sleep 0.02; done; {made}"],
+                                 env=bare_environment(MEMTRACE_SKIP=""), stderr=subprocess.PIPE, text=True)
+                for place in places]
+        time.sleep(0.5)  # both have seen that there is no packed file
+        os.mkdir(gate)
+        said = [run.communicate(timeout=60)[1] for run in runs]
+        self.assertEqual([run.returncode for run in runs], [0, 0], said)
+        self.memtrace("report", self.packed)
+        left = [place for place in places if os.path.exists(place)]
+        self.assertEqual(len(left), 1, said)
+        self.assertIn(f"run.memtrace.zst: cannot be written (File exists); name another file; the traces are in {left[0]}",
+                      said[places.index(left[0])])
+        self.memtrace("report", left[0])
+
+    def test_only_packed_leaves_the_folder_of_the_rings(self):
+        spool = os.path.join(self.scratch, "spool")
+        os.makedirs(spool)
+        done = self.run_in("traced", [COMMAND, "run", "-o", self.out, "--min-peak", "0", "--pack", self.packed,
+                                      "--only-packed", "--", self.build(os.path.join(self.scratch, "image")), "--killed"],
+                           bare_environment(MEMTRACE_SKIP="", MEMTRACE_SPOOL=spool))
+        self.assertEqual(done.returncode, 128 + signal.SIGKILL)
+        self.assertEqual(os.listdir(spool), [])
+        self.assertFalse(os.path.exists(self.out))
+
+    def test_only_packed_keeps_a_file_that_changed(self):
+        """A process that the command cannot see writes on."""
+        code = """if True:
+            import os, subprocess, sys
+            held = bytearray(b"x" * (50 << 20))
+            trace = next(entry.path for entry in os.scandir(sys.argv[1]) if entry.name.endswith(".memtrace"))
+            write = f"while [ -e {trace} ]; do printf more >> {trace}; done"
+            quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            print(subprocess.Popen(["sh", "-c", write], env={}, start_new_session=True, **quiet).pid, flush=True)
+            """
+        done = self.run_in("traced", [COMMAND, "run", "-o", self.out, "--pack", self.packed, "--only-packed", "--",
+                                      sys.executable, "-c", code, self.out], bare_environment())
+        os.kill(int(done.stdout), signal.SIGKILL)
+        self.assertRegex(done.stderr.decode(), r"memtrace: run: the traces stay beside the packed file: \S+ has changed since")
+        self.assertEqual(len(self.trace_files()), 1)
 
     def test_run_replaces_an_older_file_but_no_trace(self):
         hold = [sys.executable, "-c", "held = bytearray(b'x' * (50 << 20)); raise SystemExit(3)"]

@@ -146,6 +146,10 @@ TEST(FileColumns, AreRefusedIfTheyAreDamaged) {
     EXPECT_FALSE(file_of(columns.substr(0, size))) << size;
 }
 
+TEST(FileColumns, HaveNoBlockWithoutRuns) {
+  EXPECT_FALSE(file_of(std::string("\x01\0\0\0\0\0\0\0\0", 9)));
+}
+
 // If the end is missing, what came is the begin of the file.
 TEST(FileColumns, ComeInBlocks) {
   const std::string file = training(100'000).bytes(2048);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "analyzer/files/reading.h"
+#include "builder.h"
 
 namespace memtrace::files {
 namespace {
@@ -35,6 +36,20 @@ TEST(PackedFilesOfACommand, OpenLikeFilesOfADirectory) {
   ASSERT_EQ(::fstat(fd, &status), 0);
   EXPECT_LT(status.st_blocks * 512, 1 << 18) << "zeros take no room";
   ::close(fd);
+  tests::Scratch scratch;
+  const std::string copy = scratch.file("b");
+  EXPECT_TRUE(packed.write("some/run.zst/b", copy));
+  EXPECT_EQ(tests::read_file(copy), sparse);
+  EXPECT_TRUE(packed.equals("some/run.zst/b", copy));
+  EXPECT_FALSE(packed.write("some/run.zst/b", copy));
+  EXPECT_EQ(errno, EEXIST);
+  for (const std::string& other : {sparse + "x", sparse.substr(1), sparse.substr(0, sparse.size() - 1) + "D"}) {
+    tests::write_file(copy, other);
+    EXPECT_FALSE(packed.equals("some/run.zst/b", copy));
+  }
+  EXPECT_FALSE(packed.equals("some/run.zst/b", scratch.file("none")));
+  EXPECT_FALSE(packed.write("some/run.zst/c", scratch.file("c")));
+  EXPECT_EQ(names_in(scratch.path()), std::vector<std::string>{"b"});
 }
 
 } // namespace

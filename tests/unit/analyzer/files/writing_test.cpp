@@ -35,6 +35,22 @@ TEST(NewFile, OfTwoTheLastToFinishHasTheName) {
   EXPECT_EQ(count(scratch.path()), 1);
 }
 
+TEST(NewFile, OfTwoTheFirstKeepsTheName) {
+  tests::Scratch scratch;
+  const std::string path = scratch.file("f");
+  for (const bool older : {false, true}) {
+    ::unlink(path.c_str());
+    if (older) tests::write_file(path, "older");
+    NewFile first(path), second(path);
+    EXPECT_TRUE(first.write("first") && second.write("second"));
+    EXPECT_TRUE(first.finish_as_first());
+    EXPECT_FALSE(second.finish_as_first());
+    EXPECT_EQ(errno, EEXIST);
+    EXPECT_EQ(tests::read_file(path), "first");
+    EXPECT_EQ(names_in(scratch.path()), std::vector<std::string>{"f"});
+  }
+}
+
 TEST(NewFile, DoesNotReplaceAFolder) {
   const Scratch scratch;
   ASSERT_TRUE(std::filesystem::create_directory(scratch.file("folder")));

@@ -11,7 +11,7 @@ void put_number(std::string& out, std::uint64_t value) {
   out += static_cast<char>(value);
 }
 
-// Removes a number from the begin of `from`. Returns nullopt if there is none.
+// Removes a number from the start of `from`. Returns nullopt if there is none.
 std::optional<std::uint64_t> take_number(std::string_view& from) {
   std::uint64_t value = 0;
   std::size_t used = 0;

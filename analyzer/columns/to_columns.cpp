@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kRecordsOfBlock = 1 << 16;
 constexpr std::uint64_t kBytesOfBlock = 1 << 20;
 
-// Returns the segment at the begin of `file`, or nothing if there is no whole one.
+// Returns the segment at the start of `file`, or nothing if there is no whole one.
 std::string_view segment_at(std::string_view file) {
   format::SegmentHeader header{};
   if (file.size() < sizeof(format::SegmentHeader)) return {};

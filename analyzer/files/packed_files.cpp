@@ -16,17 +16,6 @@ namespace {
 constexpr std::size_t kHole = 4096; // so many zeros become a hole: a ring file has many
 constexpr std::size_t kCopied = 1 << 18;
 
-bool write_at(int fd, std::string_view bytes, std::uint64_t offset) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-    offset += static_cast<std::uint64_t>(put);
-  }
-  return true;
-}
-
 int nameless_in(const std::string& folder) {
   int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0) return fd;
@@ -37,6 +26,17 @@ int nameless_in(const std::string& folder) {
 }
 
 } // namespace
+
+bool write_at(int fd, std::string_view bytes, std::uint64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+    offset += static_cast<std::uint64_t>(put);
+  }
+  return true;
+}
 
 bool write_sparse(int fd, std::string_view bytes, std::uint64_t offset) {
   for (std::size_t at = 0; at < bytes.size(); at += kHole) {

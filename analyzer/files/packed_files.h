@@ -16,6 +16,9 @@ namespace memtrace::files {
 // with errno set.
 int open_nameless();
 
+// Returns false, with errno set, if not all bytes could be written.
+bool write_at(int fd, std::string_view bytes, std::uint64_t offset);
+
 // Writes the pieces that are not zeros. The file must have no bytes there yet. Returns false, with errno set,
 // if it cannot be written.
 bool write_sparse(int fd, std::string_view bytes, std::uint64_t offset);

@@ -23,13 +23,8 @@ ScratchFile::~ScratchFile() {
 bool ScratchFile::append(std::string_view bytes) {
   if (fd_ < 0) fd_ = open_nameless();
   if (fd_ < 0) return false;
-  while (!bytes.empty()) {
-    const ssize_t put = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(bytes_));
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-    bytes_ += static_cast<std::uint64_t>(put);
-  }
+  if (!write_at(fd_, bytes, bytes_)) return false;
+  bytes_ += bytes.size();
   return true;
 }
 

@@ -19,6 +19,11 @@ class Encoder {
   // Codes `record`. Returns false and writes nothing if fewer than format::kMaxCoded bytes are left.
   bool add(const format::RingRecord& record);
 
+  // Prefetches for records that will be added soon, one after the other.
+  [[gnu::always_inline]] void expect(const format::RingRecord& before, const format::RingRecord& record) const {
+    model_->expect(before, record);
+  }
+
   std::size_t bytes() const { return static_cast<std::size_t>(at_ - begin_); }
   std::uint32_t records() const { return records_; }
 

@@ -26,7 +26,7 @@ using format::RingSlot;
 namespace {
 
 constexpr std::size_t kBufferBytes = kRingRecords * format::kMaxCoded;
-constexpr std::uint64_t kAhead = 6;               // number of records: the time that memory takes to answer
+constexpr std::uint64_t kAhead = 5;               // number of records: the time that memory takes to answer
 constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
 constexpr std::uint64_t kEndNs = 1'000'000'000;   // bound of the last pass, if the disk is slow
 
@@ -155,7 +155,8 @@ void fold_runs(std::uint32_t count, bool all) {
     if (count > 1) other = order_of(runs[1]);
     if (count > 2 && order_of(runs[2]) < other) other = order_of(runs[2]);
     do {
-      if (run.next + kAhead < run.end) folded.expect(run.at(run.next + kAhead));
+      if (run.next + 2 * kAhead < run.end) folded.expect_young(run.at(run.next + 2 * kAhead));
+      if (run.next + kAhead < run.end) folded.expect_old(run.at(run.next + kAhead));
       const RingRecord& record = run.at(run.next);
       folded.apply(run.thread, record);
       ++run.next;

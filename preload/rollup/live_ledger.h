@@ -39,9 +39,14 @@ class Ledger {
   void start(bool forked, std::int64_t live_bytes, std::int64_t tensor_bytes);
 
   // docs/trace-format.md lists the fields of the records. `place`: the phase and step of the record's thread.
-  [[gnu::always_inline]] void expect(const format::RingRecord& record) const { // before a birth or a death
-    live_.expect(record.as<format::BlockExtent>().address,
-                 static_cast<std::uint8_t>(record.flags >> format::kMemoryShift), Live::table_of(record.kind));
+  // expect_young(), then expect_old(): before a birth or a death.
+  [[gnu::always_inline]] void expect_young(const format::RingRecord& record) const {
+    live_.expect_young(record.as<format::BlockExtent>().address, static_cast<std::uint8_t>(memory_of(record)),
+                       Live::table_of(record.kind));
+  }
+  [[gnu::always_inline]] void expect_old(const format::RingRecord& record) const {
+    live_.expect_old(record.as<format::BlockExtent>().address, static_cast<std::uint8_t>(memory_of(record)),
+                     Live::table_of(record.kind));
   }
   void birth(const Host& host, const format::RingRecord& record, const PhasePlace& place, FileRows& file);
   void death(const Host& host, const format::RingRecord& record, const PhasePlace& place);

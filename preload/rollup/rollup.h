@@ -24,9 +24,12 @@ class Rollup {
   void forget(); // as if start() had never run
 
   void apply(std::uint32_t thread, const format::RingRecord& record);
-  // Prefetches for a record that is applied soon: the slots of a large table are not in the CPU's cache.
-  [[gnu::always_inline]] void expect(const format::RingRecord& record) const {
-    if (record.type <= static_cast<std::uint8_t>(format::EventType::death)) ledger_.expect(record);
+  // Prefetch for a record that is applied soon: first one, some records later the other.
+  [[gnu::always_inline]] void expect_young(const format::RingRecord& record) const {
+    if (record.type <= static_cast<std::uint8_t>(format::EventType::death)) ledger_.expect_young(record);
+  }
+  [[gnu::always_inline]] void expect_old(const format::RingRecord& record) const {
+    if (record.type <= static_cast<std::uint8_t>(format::EventType::death)) ledger_.expect_old(record);
   }
   void lost(std::uint64_t births, std::uint64_t deaths) { ledger_.lost(births, deaths); }
   // Call it before a pass that lacks records of some threads: a death may come before its birth.

@@ -66,15 +66,19 @@ bool Live::grow(const Host& host) {
 
 bool Live::add(const Host& host, const LedgerBlock& block) {
   if (young_.capacity == 0 && !young_.grow(host, kFirstYoung, kMostYoung)) return false;
-  if (young_place(hash(block)).state != 0 && old_used_ >= old_.capacity / 4 * 3 && !grow(host)) return false;
-  LedgerBlock& place = young_place(hash(block));
-  if (place.state == 0) {
+  const std::uint32_t hashed = hash(block);
+  LedgerBlock* place = &young_place(hashed);
+  if (place->state != 0 && old_used_ >= old_.capacity / 4 * 3) {
+    if (!grow(host)) return false;
+    place = &young_place(hashed);
+  }
+  if (place->state == 0) {
     ++young_used_;
   } else {
-    put_old(place);
+    put_old(*place);
     ++old_used_;
   }
-  place = block;
+  *place = block;
   return true;
 }
 

@@ -13,7 +13,7 @@ class Live {
  public:
   // The table of old blocks doubles if three quarters of its slots are used: 64 to 128 bytes for each block. It
   // holds at most 3 million blocks, in 192 MiB.
-  static constexpr std::uint32_t kFirst = 1u << 12;
+  static constexpr std::uint32_t kFirst = 1u << 10;
   static constexpr std::uint32_t kMost = 1u << 22;
   // The table of young blocks has a quarter of these slots, at most 32 Ki. In training steps that record every
   // block, 94 % of the births and 99 % of the deaths need no other place.
@@ -32,10 +32,10 @@ class Live {
   // Prefetches the places of a block that is needed soon: first the one for a young block, later the others if
   // it is not there. always_inline: gcc 12 takes a function that only prefetches for one that does nothing.
   [[gnu::always_inline]] void expect_young(std::uint64_t address, std::uint8_t memory, unsigned table) const {
-    if (young_.capacity != 0) prefetch(young_place(hash(address, memory, table)));
+    if (young_.capacity >= kWorthwhile) prefetch(young_place(hash(address, memory, table)));
   }
   [[gnu::always_inline]] void expect_old(std::uint64_t address, std::uint8_t memory, unsigned table) const {
-    if (old_.capacity == 0) return;
+    if (old_.capacity < kWorthwhile) return;
     const std::uint32_t hashed = hash(address, memory, table);
     if (young_place(hashed).address != address) prefetch(old_.at[hashed & (old_.capacity - 1)]);
   }
@@ -53,6 +53,8 @@ class Live {
   std::size_t bytes() const { return young_.bytes() + old_.bytes(); }
 
  private:
+  static constexpr std::uint32_t kWorthwhile = 1u << 11; // a smaller table is in the CPU's cache
+
   static std::uint32_t hash(std::uint64_t address, std::uint8_t memory, unsigned table) {
     return static_cast<std::uint32_t>(mix(address >> 4, memory * kTables + table));
   }

@@ -92,13 +92,14 @@ class BasicModel : public ModelSizes {
     base.word[0] = halves(before + 1, before);
   }
 
-  // Prefetches the guess for the record that follows `before` and `record`, and the block that `record` ends.
-  // Both will be coded some records later. always_inline: gcc 12 takes a function that only prefetches for one
-  // that does nothing.
-  [[gnu::always_inline]] void expect(const RingRecord& before, const RingRecord& record) const {
-    __builtin_prefetch(&tables_.guess(slot(trait(before), trait(record))), 1);
+  // Prefetches the guess for the record behind `record`, and the block that `record` ends. `before`: the trait
+  // of the record before it. Returns the trait of `record`.
+  [[gnu::always_inline]] std::uint64_t expect(std::uint64_t before, const RingRecord& record) const {
+    const std::uint64_t last = trait(record);
+    __builtin_prefetch(&tables_.guess(slot(before, last)), 1);
     if (record.type == static_cast<std::uint8_t>(EventType::death))
       __builtin_prefetch(&tables_.birth(tables_.number(hash(record.payload.word[0])) % kBirths));
+    return last;
   }
 
   // Returns the block that was born `distance` births ago, or null if the model does not have it.

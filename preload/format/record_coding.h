@@ -49,10 +49,22 @@ inline void refer_to(ModelSizes::Guess& base, const ModelSizes::Birth& birth) {
   base.kind = birth.kind;
   base.flags = birth.flags;
 }
-// Calls `code(i, word, expected)` for each word of a record. `expected` is word i of its base.
+// Returns a bit for each word of a record that differs from that of its base.
+inline unsigned words_that_differ(const Payload& payload, const ModelSizes::Guess& base) {
+  unsigned words = 0;
+#pragma GCC unroll 6
+  for (std::size_t i = 0; i < kWords; ++i) words |= static_cast<unsigned>(payload.word[i] != base.word[i]) << i;
+  return words;
+}
+// Calls `code(i, word, expected)` for each word of a record that `words` names. `expected` is word i of its
+// base.
 template <class Code>
-void each_word(const Payload& payload, const ModelSizes::Guess& base, Code code) {
-  for (std::size_t i = 0; i < kWords; ++i) code(i, payload.word[i], base.word[i]);
+[[gnu::always_inline]] inline void each_word(unsigned words, const Payload& payload,
+                                             const ModelSizes::Guess& base, Code code) {
+  for (; words != 0; words &= words - 1) {
+    const auto i = static_cast<std::size_t>(__builtin_ctz(words));
+    code(i, payload.word[i], base.word[i]);
+  }
 }
 // Calls `code(i, word, expected)` for each word of a record, which it may set. `expected` is word i of `base`.
 template <class Code>

@@ -68,7 +68,7 @@ std::uint64_t code(const PendingRun& run, format::Stamp cut, Encoder& encoder, b
     const RingRecord& record = run.at(next);
     if (!committed(record, next) || record.type >= format::kEventTypes || !before(record, cut)) break;
     if (const std::uint64_t ahead = next + kAhead; committed(run.at(ahead), ahead))
-      encoder.expect(run.at(ahead - 1), run.at(ahead));
+      encoder.expect(run.at(ahead));
     if (!encoder.add(record)) {
       *whole = false;
       break;

@@ -16,71 +16,82 @@ using format::zigzag;
 
 constinit format::Model beginning_model{};
 
-void Encoder::varint(std::uint64_t value) {
+namespace {
+
+// The functions below write at `at` and return the place behind. A pointer in the encoder would be loaded and
+// stored again for each byte: a byte may alias anything.
+using Out = std::uint8_t*;
+
+Out varint(Out at, std::uint64_t value) {
   while (value >= 0x80) {
-    *at_++ = static_cast<std::uint8_t>(value | 0x80);
+    *at++ = static_cast<std::uint8_t>(value | 0x80);
     value >>= 7;
   }
-  *at_++ = static_cast<std::uint8_t>(value);
+  *at++ = static_cast<std::uint8_t>(value);
+  return at;
 }
 
-void Encoder::word(char layout, std::uint64_t value, std::uint64_t base) {
-  if (layout == 'w') {
-    varint(zigzag(static_cast<std::int64_t>(value - base)));
-  } else if (layout == 'a') {
-    varint(zigzag(static_cast<std::int64_t>(format::rotated(value) - format::rotated(base))));
-  } else if (layout == 'h') {
-    varint(zigzag(static_cast<std::int64_t>(low(value)) - low(base)));
-    varint(zigzag(static_cast<std::int64_t>(high(value)) - high(base)));
-  } else {
-    std::memcpy(at_, &value, sizeof value);
-    at_ += sizeof value;
+Out word(Out at, char layout, std::uint64_t value, std::uint64_t base) {
+  if (layout == 'w') return varint(at, zigzag(static_cast<std::int64_t>(value - base)));
+  if (layout == 'a')
+    return varint(at, zigzag(static_cast<std::int64_t>(format::rotated(value) - format::rotated(base))));
+  if (layout == 'h') {
+    at = varint(at, zigzag(static_cast<std::int64_t>(low(value)) - low(base)));
+    return varint(at, zigzag(static_cast<std::int64_t>(high(value)) - high(base)));
   }
+  std::memcpy(at, &value, sizeof value);
+  return at + sizeof value;
 }
 
-// Codes which block a death ends, and makes the base refer to that block. Returns how many births ago the block
-// was born, or 0 if unknown.
-std::uint16_t Encoder::block(const format::RingRecord& record, Model::Guess& base, std::uint8_t& mask) {
+} // namespace
+
+// Codes which block a death ends, and makes the base refer to that block. Sets `distance` to how many births
+// ago the block was born, or to 0 if that is unknown.
+std::uint8_t* Encoder::block(std::uint8_t* at, const format::RingRecord& record, Model::Guess& base,
+                             unsigned& mask, std::uint16_t& distance) const {
   const std::uint64_t address = record.as<format::DeathEvent>().address;
-  const std::uint16_t distance = model_->distance_of(address);
+  distance = model_->distance_of(address);
   if (distance == 0 || distance != base.distance) {
     mask |= 1;
-    varint(distance);
-    if (distance == 0) word('a', address, format::address_of(base));
+    at = varint(at, distance);
+    if (distance == 0) at = word(at, 'a', address, format::address_of(base));
   }
-  if (const Model::Birth* const birth = model_->born(distance); birth != nullptr) {
+  if (const Model::Birth* const birth = model_->born(distance); birth != nullptr)
     format::refer_to(base, *birth);
-  }
-  return distance;
+  return at;
 }
 
 bool Encoder::add(const format::RingRecord& record) {
   if (static_cast<std::size_t>(end_ - at_) < format::kMaxCoded || record.type >= format::kEventTypes)
     return false;
   const auto type = static_cast<format::EventType>(record.type);
-  std::uint8_t* const mask = at_++;
-  *mask = 0;
+  std::uint8_t* const mask_at = at_;
+  std::uint8_t* at = mask_at + 1;
+  unsigned mask = 0;
   if (model_->likely_type() != record.type) {
-    *mask |= format::kMaskType;
-    *at_++ = record.type;
+    mask |= format::kMaskType;
+    *at++ = record.type;
   }
-  varint(zigzag(static_cast<std::int64_t>(record.stamp - model_->stamp)));
+  at = varint(at, zigzag(static_cast<std::int64_t>(record.stamp - model_->stamp)));
   Model::Guess base = model_->base(record.type);
   std::uint16_t distance = 0;
-  if (type == format::EventType::death) distance = block(record, base, *mask);
+  if (type == format::EventType::death) at = block(at, record, base, mask, distance);
   if (record.kind != base.kind || record.flags != base.flags) {
-    *mask |= format::kMaskHead;
-    *at_++ = record.kind;
-    *at_++ = static_cast<std::uint8_t>(record.flags);
-    *at_++ = static_cast<std::uint8_t>(record.flags >> 8);
+    mask |= format::kMaskHead;
+    *at++ = record.kind;
+    *at++ = static_cast<std::uint8_t>(record.flags);
+    *at++ = static_cast<std::uint8_t>(record.flags >> 8);
   }
   if (type == format::EventType::stack) model_->refine(base, (record.flags & format::kPythonFrame) != 0);
-  const std::size_t first = type == format::EventType::death ? 1 : 0; // block() coded the address of a death
-  format::each_word(record.payload, base, [&](std::size_t i, std::uint64_t value, std::uint64_t expected) {
-    if (i < first || value == expected) return;
-    *mask |= static_cast<std::uint8_t>(1u << i);
-    word(format::layout_of(record.type, i, record.flags), value, expected);
-  });
+  unsigned words = format::words_that_differ(record.payload, base);
+  if (type == format::EventType::death) words &= ~1u; // block() coded the address
+  mask |= words;
+  format::each_word(words, record.payload, base,
+                    [&](std::size_t i, std::uint64_t value, std::uint64_t expected) {
+                      at = word(at, format::layout_of(record.type, i, record.flags), value, expected);
+                    });
+  *mask_at = static_cast<std::uint8_t>(mask);
+  at_ = at;
   model_->learn(record, distance);
   if (record.stamp < first_stamp_) first_stamp_ = record.stamp;
   if (record.stamp > last_stamp_) last_stamp_ = record.stamp;

@@ -2,6 +2,8 @@
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #pragma once
 
+#include <initializer_list>
+
 #include "preload/rollup/block.h"
 
 namespace memtrace::rollup {

@@ -50,7 +50,9 @@ class WholeTables : public ModelSizes {
   }
 
  private:
-  Guess guesses_[kContexts] = {};
+  // A guess that lies in two cache lines costs two waits for memory.
+  alignas(64) Guess guesses_[kContexts] = {};
+  static_assert(sizeof(Guess) == 64);
   Birth recent_[kBirths] = {};
   std::uint16_t births_by_address_[2 * kBirths] = {};
 };
@@ -92,14 +94,14 @@ class BasicModel : public ModelSizes {
     base.word[0] = halves(before + 1, before);
   }
 
-  // Prefetches the guess for the record behind `record`, and the block that `record` ends. `before`: the trait
+  // Prefetches the guess for the record after `record`, and the block that `record` ends. `before`: the trait
   // of the record before it. Returns the trait of `record`.
-  [[gnu::always_inline]] std::uint64_t expect(std::uint64_t before, const RingRecord& record) const {
-    const std::uint64_t last = trait(record);
-    __builtin_prefetch(&tables_.guess(slot(before, last)), 1);
+  [[gnu::always_inline]] std::uint64_t prefetch_after(std::uint64_t before, const RingRecord& record) const {
+    const std::uint64_t now = trait(record);
+    __builtin_prefetch(&tables_.guess(slot(before, now)), 1);
     if (record.type == static_cast<std::uint8_t>(EventType::death))
       __builtin_prefetch(&tables_.birth(tables_.number(hash(record.payload.word[0])) % kBirths));
-    return last;
+    return now;
   }
 
   // Returns the block that was born `distance` births ago, or null if the model does not have it.
@@ -180,7 +182,7 @@ class BasicModel : public ModelSizes {
   std::uint64_t births_ = 0;
   std::uint64_t context_[2] = {};
   std::size_t slot_ = 0; // of `context_`
-  Guess last_[kEventTypes] = {};
+  alignas(64) Guess last_[kEventTypes] = {};
   Guess frames_[2] = {};
   Tables tables_;
   static_assert(kContexts == 1 << 11 && 2 * kBirths == 1 << 12);

@@ -26,7 +26,7 @@ using format::RingSlot;
 namespace {
 
 constexpr std::size_t kBufferBytes = kRingRecords * format::kMaxCoded;
-constexpr std::uint64_t kAhead = 5;               // number of records: the time that memory takes to answer
+constexpr std::uint64_t kAhead = 5;               // records between a prefetch and the use of its data
 constexpr std::uint64_t kRetryNs = 1'000'000'000; // after a disk error
 constexpr std::uint64_t kEndNs = 1'000'000'000;   // bound of the last pass, if the disk is slow
 

@@ -39,7 +39,7 @@ class Ledger {
   void start(bool forked, std::int64_t live_bytes, std::int64_t tensor_bytes);
 
   // docs/trace-format.md lists the fields of the records. `place`: the phase and step of the record's thread.
-  // expect_young(), then expect_old(): before a birth or a death.
+  // For a birth or a death that comes soon. Call expect_young() first, and expect_old() some records later.
   [[gnu::always_inline]] void expect_young(const format::RingRecord& record) const {
     live_.expect_young(record.as<format::BlockExtent>().address, static_cast<std::uint8_t>(memory_of(record)),
                        Live::table_of(record.kind));

@@ -7,8 +7,11 @@ namespace memtrace::rollup {
 LedgerBlock* Live::find(std::uint64_t address, std::uint8_t memory, unsigned table) {
   if (young_.capacity == 0) return nullptr;
   const std::uint32_t hashed = hash(address, memory, table);
-  LedgerBlock& young = young_place(hashed);
-  if (is_at(young, address, memory, table)) return young.state != 0 ? &young : nullptr;
+  LedgerBlock& place = young_place(hashed);
+  if (has_key(place, address, memory, table)) {
+    if (place.state != 0) return &place;
+    if (address != 0) return nullptr; // 0: maybe no block was ever there
+  }
   return find_old(hashed, address, memory, table);
 }
 
@@ -16,7 +19,7 @@ LedgerBlock* Live::find_old(std::uint32_t hashed, std::uint64_t address, std::ui
   if (old_used_ == 0) return nullptr;
   const std::uint32_t mask = old_.capacity - 1;
   for (std::uint32_t at = hashed & mask; old_.at[at].state != 0; at = (at + 1) & mask)
-    if (is_at(old_.at[at], address, memory, table)) return &old_.at[at];
+    if (has_key(old_.at[at], address, memory, table)) return &old_.at[at];
   return nullptr;
 }
 
@@ -42,15 +45,15 @@ void Live::spread_old(std::uint32_t before) {
   }
 }
 
-// Moves each key of the first `before` places to its place among all. That is its own or a new place, which is
-// empty.
+// Moves each entry of the first `before` places to its place after the growth. That is the same place, or a new
+// and empty one.
 void Live::spread_young(std::uint32_t before) {
   for (std::uint32_t i = 0; i < before; ++i) {
     LedgerBlock& place = young_.at[i];
     if (place.address == 0 && place.state == 0) continue; // it never had a block
-    LedgerBlock& now = young_place(hash(place));
-    if (&now == &place) continue;
-    now = place;
+    LedgerBlock& target = young_place(hash(place));
+    if (&target == &place) continue;
+    target = place;
     place = {};
   }
 }

@@ -9,16 +9,16 @@
 namespace memtrace::rollup {
 
 // Most blocks die soon, and the allocator gives their addresses again. So a block first has a place in a small
-// table for young blocks. It moves to the table of old blocks if a younger one needs its place. A program that
-// records every block has 48 MiB of old blocks: each probe there waits for memory and for the page tables.
+// table for young blocks. It moves to the table of old blocks if a younger block needs its place. In a training
+// run that recorded every block, the table of old blocks had 48 MiB. Each probe there waited for memory.
 class Live {
  public:
   // The table of old blocks doubles if three quarters of its slots are used: 64 to 128 bytes for each block. It
   // holds at most 3 million blocks, in 192 MiB.
   static constexpr std::uint32_t kFirst = 1u << 10;
   static constexpr std::uint32_t kMost = 1u << 22;
-  // The table of young blocks has a quarter of these slots, at most 32 Ki. In training steps that record every
-  // block, 94 % of the births and 99 % of the deaths need no other place.
+  // The table of young blocks has a quarter as many places, but at most 32 Ki. In training steps that record
+  // every block, 94 % of the births and 99 % of the deaths need no other place.
   static constexpr std::uint32_t kFirstYoung = kFirst / 4;
   static constexpr std::uint32_t kMostYoung = 1u << 15;
 
@@ -31,13 +31,14 @@ class Live {
   static constexpr unsigned kTables = 3;
 
   LedgerBlock* find(std::uint64_t address, std::uint8_t memory, unsigned table);
-  // Prefetches the places of a block that is needed soon: first the one for a young block, later the others if
-  // it is not there. always_inline: gcc 12 takes a function that only prefetches for one that does nothing.
+  // expect_young() prefetches the young place of a block. Call expect_old() some records later: it prefetches
+  // the first old slot if the young place has another address. always_inline: gcc 12 removes calls of a
+  // function that only prefetches.
   [[gnu::always_inline]] void expect_young(std::uint64_t address, std::uint8_t memory, unsigned table) const {
-    if (young_.capacity >= kWorthwhile) prefetch(young_place(hash(address, memory, table)));
+    if (young_.capacity >= kLeastPrefetched) prefetch(young_place(hash(address, memory, table)));
   }
   [[gnu::always_inline]] void expect_old(std::uint64_t address, std::uint8_t memory, unsigned table) const {
-    if (old_.capacity < kWorthwhile) return;
+    if (old_.capacity < kLeastPrefetched) return;
     const std::uint32_t hashed = hash(address, memory, table);
     if (young_place(hashed).address != address) prefetch(old_.at[hashed & (old_.capacity - 1)]);
   }
@@ -55,7 +56,7 @@ class Live {
   std::size_t bytes() const { return young_.bytes() + old_.bytes(); }
 
  private:
-  static constexpr std::uint32_t kWorthwhile = 1u << 11; // a smaller table is in the CPU's cache
+  static constexpr std::uint32_t kLeastPrefetched = 1u << 11; // a smaller table is in the CPU's cache
 
   static std::uint32_t hash(std::uint64_t address, std::uint8_t memory, unsigned table) {
     return static_cast<std::uint32_t>(mix(address >> 4, memory * kTables + table));
@@ -63,7 +64,7 @@ class Live {
   static std::uint32_t hash(const LedgerBlock& block) {
     return hash(block.address, block.memory, table_of(block.kind));
   }
-  static bool is_at(const LedgerBlock& block, std::uint64_t address, std::uint8_t memory, unsigned table) {
+  static bool has_key(const LedgerBlock& block, std::uint64_t address, std::uint8_t memory, unsigned table) {
     return block.address == address && block.memory == memory && table_of(block.kind) == table;
   }
   [[gnu::always_inline]] static void prefetch(const LedgerBlock& block) {
@@ -78,7 +79,8 @@ class Live {
   void spread_old(std::uint32_t before);
   bool grow(const Host& host);
 
-  // A free place keeps the key of the block that died there. No old block has that key.
+  // A free place has the key of the block that died there. No old block has that key. A place that never had a
+  // block is zero.
   Growing<LedgerBlock> young_;
   Growing<LedgerBlock> old_;
   std::uint32_t young_used_ = 0;

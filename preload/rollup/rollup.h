@@ -24,7 +24,7 @@ class Rollup {
   void forget(); // as if start() had never run
 
   void apply(std::uint32_t thread, const format::RingRecord& record);
-  // Prefetch for a record that is applied soon: first one, some records later the other.
+  // For a record that is applied soon. Call expect_young() first, and expect_old() some records later.
   [[gnu::always_inline]] void expect_young(const format::RingRecord& record) const {
     if (record.type <= static_cast<std::uint8_t>(format::EventType::death)) ledger_.expect_young(record);
   }

@@ -18,8 +18,8 @@ constinit format::Model beginning_model{};
 
 namespace {
 
-// The functions below write at `at` and return the place behind. A pointer in the encoder would be loaded and
-// stored again for each byte: a byte may alias anything.
+// The functions below write at `at`, and return the address after the last byte. A pointer in the encoder would
+// be loaded and stored again for each byte: a byte may alias anything.
 using Out = std::uint8_t*;
 
 Out varint(Out at, std::uint64_t value) {

@@ -19,10 +19,10 @@ class Encoder {
   // Codes `record`. Returns false and writes nothing if fewer than format::kMaxCoded bytes are left.
   bool add(const format::RingRecord& record);
 
-  // Prefetches for a record that will be added soon. Call it for one record after the other. always_inline: gcc
-  // 12 takes a function that only prefetches for one that does nothing.
+  // Prefetches for a record that will be added soon. Call it for each record, in order. always_inline: gcc 12
+  // removes calls of a function that only prefetches.
   [[gnu::always_inline]] void expect(const format::RingRecord& record) {
-    expected_ = model_->expect(expected_, record);
+    expected_trait_ = model_->prefetch_after(expected_trait_, record);
   }
 
   std::size_t bytes() const { return static_cast<std::size_t>(at_ - begin_); }
@@ -46,7 +46,7 @@ class Encoder {
   format::Stamp first_stamp_ = ~format::Stamp{0};
   format::Stamp last_stamp_ = 0;
   std::uint64_t types_ = 0;
-  std::uint64_t expected_ = 0; // trait of the record that was expected last
+  std::uint64_t expected_trait_ = 0; // of the record of the last expect()
 };
 
 // The model of the segments that are written once, when recording begins, by the thread that begins it.

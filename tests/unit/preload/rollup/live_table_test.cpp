@@ -59,6 +59,17 @@ TEST(Live, LikeAMap) {
   EXPECT_EQ(tests::world.bytes, live.bytes()) << "what it grew out of is given back";
 }
 
+// A young place that never had a block looks like the key of this one: address 0, memory 0, kind none.
+TEST(Live, FindsTheBlockOfTheEmptyKey) {
+  const Host host = tests::host();
+  Live live;
+  ASSERT_TRUE(live.add(host, block_at(0, 0, format::Kind::none, 1)));
+  for (std::uint64_t i = 1; i <= 4 * Live::kFirst; ++i) {
+    ASSERT_TRUE(live.add(host, block_at(16 * i, 0, format::Kind::none, 1)));
+    ASSERT_NE(live.find(0, 0, Live::table_of(static_cast<std::uint8_t>(format::Kind::none))), nullptr) << i;
+  }
+}
+
 // The young places grow with the old ones, and blocks keep theirs or move.
 TEST(Live, GrowsWithWhatLives) {
   const Host host = tests::host();
@@ -66,8 +77,7 @@ TEST(Live, GrowsWithWhatLives) {
   std::mt19937_64 random(tests::seed(7));
   std::map<std::uint64_t, std::uint64_t> model; // address, bytes
   while (model.size() < 4 * Live::kMostYoung) {
-    const std::uint64_t address =
-        random() % (1u << 20) * 16; // the first is 0, as the key of a place that is free
+    const std::uint64_t address = random() % (1u << 20) * 16;
     LedgerBlock* const found = live.find(address, 0, 0);
     const auto known = model.find(address);
     ASSERT_EQ(found != nullptr, known != model.end());

@@ -112,8 +112,8 @@ void* map(std::size_t bytes) {
 }
 
 void* extend(void* memory, std::size_t bytes, std::size_t wanted) {
-  if (bytes < kHugeFrom &&
-      wanted >= kHugeFrom) { // its pages are small, maybe in a place where no huge page fits
+  // The small pages of the table may lie where no huge page fits.
+  if (bytes < kHugeFrom && wanted >= kHugeFrom) {
     void* const larger = map(wanted);
     if (larger == nullptr) return nullptr;
     std::memcpy(larger, memory, bytes);

@@ -84,6 +84,7 @@ class Armed(harness.Case):
         done = self.arm(str(program.pid), "--wait", "0")
         self.assertEqual(done.returncode, 1)
         self.assertIn("did not answer within 0 s", done.stdout)
+        time.sleep(0.02)  # a process looks for the call once in 4 ms at most
         program.do("a 5000")  # its first event after the call
         done = self.arm(str(program.pid))
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)

@@ -74,7 +74,8 @@ class Falcon(harness.Case):
                                "--format", "json"], capture_output=True, check=True, timeout=300)
         diff = json.loads(done.stdout)
         self.assertEqual(diff["total"], sum(row["change"] for row in diff["rows"]))
-        states = [row for row in diff["rows"] if mib(row["change"]) > 1]
+        # Python's arenas of 1 MiB, of one site, are in the diff, too.
+        states = [row for row in diff["rows"] if mib(row["change"]) > 16]
         self.assertEqual([row["role"] for row in states], ["optimizer_state"] * len(states))
         self.assertEqual({(row["bytes_a"], row["phase"]) for row in states}, {(0, "step")})
         # As malloc gave them: some bytes more for each of several hundred tensors.

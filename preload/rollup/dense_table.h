@@ -16,7 +16,7 @@ constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
 
 // An array that doubles its capacity up to `most`. New entries are zero. Growth may move the array, but does
 // not copy it: zeroing the pages of a second table took a tenth of the time that recording every block takes.
-// The recorder copies it once, when it becomes large enough for huge pages (trace/trace_windows.cpp).
+// The recorder copies it once, when it becomes large enough for huge pages (trace/table_memory.cpp).
 template <class Entry>
 struct Growing {
   Entry* at = nullptr;

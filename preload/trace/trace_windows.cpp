@@ -5,7 +5,6 @@
 
 #include <sys/mman.h>
 
-#include <cstring>
 #include <initializer_list>
 #include <new>
 
@@ -20,6 +19,7 @@
 #include "preload/state/new_record.h"
 #include "preload/trace/coding_models.h"
 #include "preload/trace/record_encoder.h"
+#include "preload/trace/table_memory.h"
 #include "preload/trace/write_allowance.h"
 
 namespace memtrace::record {
@@ -89,40 +89,6 @@ constinit Path path{}; // pass lock held
 const Path& path_of(std::uint32_t file) {
   path_beside_trace(&path, ".window-", file);
   return path;
-}
-
-// --- calls of the rollup ---
-
-// Tables from this size on use huge pages. Lookups in a table of live blocks are random, and walking the page
-// tables took longer than the rest of a lookup. 1 MiB: the largest table of young blocks has 1.5 MiB. Since
-// Linux 6.7, a mapping begins where a huge page does if its length is a multiple of theirs.
-constexpr std::size_t kHugeFrom = 1 << 20;
-constexpr std::size_t kHugePage = 2 << 20;
-
-std::size_t mapped_bytes(std::size_t bytes) {
-  return bytes < kHugeFrom ? bytes : (bytes + kHugePage - 1) / kHugePage * kHugePage;
-}
-
-void* map(std::size_t bytes) {
-  void* const memory = os::map_private(mapped_bytes(bytes));
-  if (memory == nullptr) return nullptr;
-  os::advise(memory, mapped_bytes(bytes), MADV_DONTFORK); // a forked child makes its own
-  if (bytes >= kHugeFrom) os::advise(memory, mapped_bytes(bytes), MADV_HUGEPAGE);
-  return memory;
-}
-
-void* extend(void* memory, std::size_t bytes, std::size_t wanted) {
-  // The small pages of the table may lie where no huge page fits.
-  if (bytes < kHugeFrom && wanted >= kHugeFrom) {
-    void* const larger = map(wanted);
-    if (larger == nullptr) return nullptr;
-    std::memcpy(larger, memory, bytes);
-    os::unmap(memory, bytes);
-    return larger;
-  }
-  void* const extended = os::extend(memory, mapped_bytes(bytes), mapped_bytes(wanted));
-  if (extended != nullptr && wanted >= kHugeFrom) os::advise(extended, mapped_bytes(wanted), MADV_HUGEPAGE);
-  return extended;
 }
 
 void define(format::TextId id, const char* text, std::size_t bytes) {
@@ -287,7 +253,7 @@ bool is_nearly_full() {
 } // namespace
 
 void start_windows(bool forked, std::int64_t live, std::int64_t tensor, CopyText copy_text, HasRing has_ring) {
-  const rollup::Host host = {&map, &extend, copy_text, &define, has_ring};
+  const rollup::Host host = {&map_table, &extend_table, copy_text, &define, has_ring};
   folded.start(host, forked, live, tensor);
 }
 

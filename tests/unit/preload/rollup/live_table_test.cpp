@@ -114,5 +114,32 @@ TEST(Live, ARefusalLeavesItWhole) {
   for (std::uint64_t i = 1; i <= added; ++i) EXPECT_NE(live.find(16 * i, 0, 0), nullptr);
 }
 
+// The table of old blocks grew, and there is no memory for that of young blocks. It stays as it is, until a
+// later growth finds memory.
+TEST(Live, OldBlocksGrowAlone) {
+  const Host host = tests::host();
+  Live live;
+  const auto add = [&](std::uint64_t from, std::uint64_t to) {
+    for (std::uint64_t i = from; i < to; ++i) {
+      ASSERT_TRUE(live.add(host, block_at(i * 16, 0, format::Kind::heap, i))) << i;
+    }
+  };
+  add(1, 2);
+  const std::size_t young = live.bytes();
+  tests::world.most = young + 2 * Live::kFirst * sizeof(LedgerBlock);
+  add(2, 3 * Live::kFirst / 2);
+  EXPECT_EQ(live.bytes(), tests::world.most) << "old blocks took all there was";
+  tests::world.most = ~std::size_t{0};
+  add(3 * Live::kFirst / 2, 16 * Live::kFirst);
+  EXPECT_EQ(live.size(), 16 * Live::kFirst - 1);
+  for (std::uint64_t i = 1; i < 16 * Live::kFirst; ++i) {
+    LedgerBlock* const found =
+        live.find(i * 16, 0, Live::table_of(static_cast<std::uint8_t>(format::Kind::heap)));
+    ASSERT_NE(found, nullptr) << i;
+    EXPECT_EQ(found->given, i);
+  }
+  EXPECT_EQ(tests::world.bytes, live.bytes());
+}
+
 } // namespace
 } // namespace memtrace::rollup

@@ -39,7 +39,7 @@ bool nccl_asks() {
   Thread* const thread = this_thread();
   if (thread == nullptr) return false;
   std::uint64_t* const frames = thread->scratch.native;
-  const std::size_t count = unwind(frames, kMaxNative, {}, {}, 0, thread->walk);
+  const std::size_t count = unwind(frames, kMaxNative, {}, {}, 0, thread->walk).count;
   for (std::size_t i = 0; i < count; ++i) {
     const char* const library = library_of(frames[i] - 1);
     bool passes_on = false;

@@ -24,12 +24,6 @@ using format::StackId;
 
 namespace {
 
-// A known stack, found by 96 bits of its hash. Threads read and write it without a lock. The upper 32 bits are
-// in one word with the id. If two stacks are written at the same time, their halves therefore do not match.
-struct Cached {
-  std::uint64_t low;
-  std::uint64_t high_and_id;
-};
 // The part of the cache in use doubles. `import transformers` alone brings 16,000 different stacks, a short
 // program a hundred.
 constexpr std::uint32_t kFirstSlots = 4 * 1024;
@@ -37,7 +31,7 @@ constexpr std::uint32_t kMostSlots = 64 * 1024;
 
 constinit Range own{};
 constinit Range interpreter{};
-constinit Cached* cache = nullptr;
+constinit KnownStack* cache = nullptr;
 constinit std::uint32_t cache_slots = kFirstSlots;
 constinit std::uint32_t remembered = 0;
 
@@ -58,11 +52,10 @@ class Hash {
     add(where, frame.name_hash + reinterpret_cast<std::uint64_t>(frame.line_table) * 0xD6E8FEB86659FD93u +
                    file * 0xBF58476D1CE4E5B9u);
   }
-  std::uint64_t high() const { return static_cast<std::uint64_t>(sum_ >> 64) ^ key_; }
-  // Returns a value that is never 0, because empty slots have 0.
-  std::uint64_t low() const {
-    const std::uint64_t mixed = (static_cast<std::uint64_t>(sum_) ^ high()) * 0xD6E8FEB86659FD93u;
-    return (mixed ^ mixed >> 32) | 1u << 31;
+  StackHash sum() const {
+    const std::uint64_t high = static_cast<std::uint64_t>(sum_ >> 64) ^ key_;
+    const std::uint64_t mixed = (static_cast<std::uint64_t>(sum_) ^ high) * 0xD6E8FEB86659FD93u;
+    return {(mixed ^ mixed >> 32) | 1u << 31, high};
   }
 
  private:
@@ -78,30 +71,18 @@ Range range_of(const void* address) {
           reinterpret_cast<std::uint64_t>(object.dlfo_map_end)};
 }
 
-StackId look_up(std::uint64_t low, std::uint64_t high) {
-  const Cached& slot = cache[low & (__atomic_load_n(&cache_slots, __ATOMIC_RELAXED) - 1)];
-  if (__atomic_load_n(&slot.low, __ATOMIC_RELAXED) != low) return StackId{0};
-  const std::uint64_t word = __atomic_load_n(&slot.high_and_id, __ATOMIC_ACQUIRE);
-  return (word ^ high) >> 32 == 0 ? StackId{static_cast<std::uint32_t>(word)} : StackId{0};
+KnownStack& slot_of(const StackHash& hash) {
+  return cache[hash.low & (__atomic_load_n(&cache_slots, __ATOMIC_RELAXED) - 1)];
 }
 
-void put(Cached& slot, std::uint64_t low, std::uint64_t high_and_id) {
-  __atomic_store_n(&slot.high_and_id, high_and_id, __ATOMIC_RELEASE);
-  __atomic_store_n(&slot.low, low, __ATOMIC_RELAXED);
-}
-
-void remember(std::uint64_t low, std::uint64_t high, StackId id) {
+void remember(const StackHash& hash, StackId id) {
   std::uint32_t slots = __atomic_load_n(&cache_slots, __ATOMIC_RELAXED);
-  put(cache[low & (slots - 1)], low, high >> 32 << 32 | static_cast<std::uint32_t>(id));
+  slot_of(hash).set(hash, id);
   if (__atomic_add_fetch(&remembered, 1u, __ATOMIC_RELAXED) <= slots / 2 || slots == kMostSlots) return;
   const std::uint32_t lower = slots;
   if (!__atomic_compare_exchange_n(&cache_slots, &slots, 2 * lower, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
     return; // another thread doubles it
-  for (std::uint32_t i = 0; i < lower; ++i) {
-    const std::uint64_t word = __atomic_load_n(&cache[i].high_and_id, __ATOMIC_ACQUIRE);
-    const std::uint64_t here = __atomic_load_n(&cache[i].low, __ATOMIC_RELAXED);
-    if (here & lower) put(cache[i + lower], here, word);
-  }
+  for (std::uint32_t i = 0; i < lower; ++i) cache[i].copy_if(lower, cache[i + lower]);
 }
 
 // Interns `frames` (innermost first) below `base`, from the first frame that differs from the trail. Clears
@@ -131,7 +112,7 @@ StackId intern_path(Trail<Frame, Capacity>& trail, StackId base, const Frame* fr
 } // namespace
 
 void prepare_stacks() {
-  cache = static_cast<Cached*>(os::map_private(kMostSlots * sizeof(Cached)));
+  cache = static_cast<KnownStack*>(os::map_private(kMostSlots * sizeof(KnownStack)));
   own = range_of(reinterpret_cast<const void*>(&prepare_stacks));
   if (settings.stacks == Stacks::native || settings.stacks == Stacks::both) open_unwinder();
   if (settings.stacks == Stacks::both) prepare_nodes();
@@ -148,16 +129,16 @@ void drop_stack_cache() {
   if (cache == nullptr) return;
   __atomic_store_n(&cache_slots, kFirstSlots, __ATOMIC_RELAXED);
   __atomic_store_n(&remembered, 0u, __ATOMIC_RELAXED);
-  os::advise(cache, kMostSlots * sizeof(Cached), MADV_DONTNEED);
+  os::advise(cache, kMostSlots * sizeof(KnownStack), MADV_DONTNEED);
 }
 
 std::uint64_t stack_cache_bytes() {
-  return cache == nullptr ? 0 : __atomic_load_n(&cache_slots, __ATOMIC_RELAXED) * sizeof(Cached);
+  return cache == nullptr ? 0 : __atomic_load_n(&cache_slots, __ATOMIC_RELAXED) * sizeof(KnownStack);
 }
 
 namespace {
 
-std::size_t native_walk(Thread& thread, std::size_t pythons) {
+Frames native_walk(Thread& thread, std::size_t pythons) {
   Scratch& scratch = thread.scratch;
   if (pythons == 0) return unwind(scratch.native, kMaxNative, own, Range{}, 0, thread.walk);
   const PythonFrame& caller = scratch.python[0];
@@ -165,46 +146,77 @@ std::size_t native_walk(Thread& thread, std::size_t pythons) {
   return unwind(scratch.native, kMaxNative, own, interpreter, hint, thread.walk);
 }
 
-CapturedStack capture(bool native) {
-  if (settings.stacks == Stacks::none || cache == nullptr) return {};
-  Thread* const thread = this_thread();
-  if (thread == nullptr) return {};
-  Scratch& scratch = thread->scratch;
-  const PythonFrame* const python = scratch.python;
-  const std::uint64_t* const addresses = scratch.native;
-  const bool with_python = settings.stacks != Stacks::native;
-  ModuleCalls& calls = scratch.calls;
-  const std::size_t pythons = with_python ? python_walk(scratch.python, kMaxPython, &calls) : 0;
-  const std::size_t natives = native ? native_walk(*thread, pythons) : 0;
-  if (pythons + natives == 0) return {};
-  const CapturedStack call = forward_of(addresses, natives);
-  const StackId forward = call.stack;
-  const format::TextId module = forward != StackId{0} ? call.module : module_of(calls);
-  Hash hash;
-  for (std::size_t i = 0; i < natives; i += 2) hash.add(addresses[i], i + 1 < natives ? addresses[i + 1] : 0);
-  if (forward != StackId{0}) {
-    hash.add(static_cast<std::uint32_t>(forward), format::kForwardCall);
-  } else {
-    for (std::size_t i = 0; i < pythons; ++i) hash.add(python[i]);
-  }
-  const std::uint64_t low = hash.low();
-  const std::uint64_t high = hash.high();
-  StackId id = look_up(low, high);
-  if (id != StackId{0}) return {id, module};
+struct Interned {
+  StackId id;
+  bool may_be_kept; // false: the lock may be free next time, and then the stack has more frames
+};
+
+Interned intern_stack(Scratch& scratch, StackId forward, std::size_t pythons, std::size_t natives) {
+  StackId id{0};
   bool whole = true;
   if (forward != StackId{0}) {
     id = intern_native(forward, format::kForwardCall);
     if (id == forward) { // not interned: the block is not the forward call's own
       lost(format::Loss::stacks);
-      return {};
+      return {StackId{0}, false};
     }
   } else {
-    id = intern_path(scratch.python_trail, id, python, pythons, &intern_python, &whole);
+    id = intern_path(scratch.python_trail, id, scratch.python, pythons, &intern_python, &whole);
   }
-  if (whole) id = intern_path(scratch.native_trail, id, addresses, natives, &intern_native, &whole);
+  if (whole) id = intern_path(scratch.native_trail, id, scratch.native, natives, &intern_native, &whole);
   if (!whole) lost(format::Loss::stacks);
-  if (whole || stacks_are_full()) remember(low, high, id); // otherwise the lock may be free next time
-  return {id, module};
+  return {id, whole || stacks_are_full()};
+}
+
+// What identifies a stack: its frames outside of the native ones, and either the number of the known chain that
+// those are, or their addresses.
+struct StackParts {
+  StackId forward;
+  std::size_t pythons;
+  Frames native;
+};
+
+StackId id_of(Scratch& scratch, const StackParts& parts) {
+  Hash hash;
+  if (parts.forward != StackId{0}) {
+    hash.add(static_cast<std::uint32_t>(parts.forward), format::kForwardCall);
+  } else {
+    for (std::size_t i = 0; i < parts.pythons; ++i) hash.add(scratch.python[i]);
+  }
+  KnownStacks* const of_chain = parts.native.stacks;
+  Hash with_chain = hash;
+  with_chain.add(parts.native.chain, 0);
+  if (of_chain != nullptr) {
+    if (const StackId id = of_chain->id_of(with_chain.sum()); id != StackId{0}) return id;
+  }
+  const std::size_t natives = parts.native.count;
+  for (std::size_t i = 0; i < natives; i += 2)
+    hash.add(scratch.native[i], i + 1 < natives ? scratch.native[i + 1] : 0);
+  const StackHash sum = hash.sum();
+  Interned stack{slot_of(sum).id_of(sum), true};
+  if (stack.id == StackId{0}) {
+    stack = intern_stack(scratch, parts.forward, parts.pythons, natives);
+    if (stack.may_be_kept) remember(sum, stack.id);
+  }
+  if (of_chain != nullptr && stack.may_be_kept) of_chain->add(with_chain.sum(), stack.id);
+  return stack.id;
+}
+
+CapturedStack capture(bool native) {
+  if (settings.stacks == Stacks::none || cache == nullptr) return {};
+  Thread* const thread = this_thread();
+  if (thread == nullptr) return {};
+  Scratch& scratch = thread->scratch;
+  const bool with_python = settings.stacks != Stacks::native;
+  ModuleCalls& calls = scratch.calls;
+  const std::size_t pythons = with_python ? python_walk(scratch.python, kMaxPython, &calls) : 0;
+  const Frames walked = native ? native_walk(*thread, pythons) : Frames{};
+  if (pythons + walked.count == 0) return {};
+  const CapturedStack call = forward_of(scratch.native, walked.count);
+  const StackId forward = call.stack;
+  const format::TextId module = forward != StackId{0} ? call.module : module_of(calls);
+  const StackId id = id_of(scratch, {forward, pythons, walked});
+  return id == StackId{0} ? CapturedStack{} : CapturedStack{id, module};
 }
 
 } // namespace

@@ -15,13 +15,15 @@ namespace {
 struct StoredChain {
   std::uint32_t key;
   std::uint32_t next; // in units of 8 bytes: the older chain of the bucket; 0: none
+  std::uint32_t number;
+  std::uint16_t highest_place;
   std::uint8_t kind;
   std::uint8_t shown;
   std::uint8_t hidden;
   std::uint8_t relative;
-  std::uint32_t highest_place;
+  KnownStacks stacks;
 };
-static_assert(sizeof(StoredChain) == 16);
+static_assert(sizeof(StoredChain) == 56);
 
 // The frames that a walk left out, its end and its capacity.
 struct WalkKind {
@@ -31,7 +33,8 @@ struct WalkKind {
 };
 
 constexpr std::uint64_t kPageBytes = 4096;
-constexpr std::uint32_t kArenaWords = 128 * 1024; // 1 MiB, touched as it is used: some 2,500 chains
+constexpr std::uint32_t kArenaWords = 128 * 1024; // 1 MiB, touched as it is used: some 2,300 chains
+constexpr std::uint32_t kLineWords = 8;           // of a cache line: each chain begins at one
 constexpr std::uint32_t kBuckets = 4096;
 constexpr int kMostTried = 8; // chains of a bucket
 // Each time that the room was used up, only half as many chains are added: those that recur are added all the
@@ -47,7 +50,7 @@ constinit std::uint32_t seen[kBuckets] = {};    // hashes of chains that were wa
 constinit WalkKind kinds[kKinds] = {};
 constinit std::uint32_t kinds_made = 0;
 constinit ReadWord words_to_add[kMostReadWords] = {}; // not on the program's stack, which may be small
-constinit std::uint32_t end = 1;
+constinit std::uint32_t end = kLineWords;
 constinit std::uint32_t times_full = 0;
 constinit std::uint32_t offered = 0; // chains
 // Odd while the chains are being forgotten. A reader that sees two different values read chains of two times.
@@ -155,13 +158,14 @@ void forget(bool and_pages) {
   for (std::uint32_t& bucket : buckets)
     if (load(bucket) != 0) store(bucket, 0u);
   if (and_pages) os::advise(arena, kArenaWords * sizeof(std::uint64_t), MADV_DONTNEED);
-  end = 1;
+  end = kLineWords;
   __atomic_store_n(&generation, generation + 1, __ATOMIC_RELEASE);
 }
 
 // Returns the words of the arena that a chain of `count` words takes.
 std::uint32_t room_for(std::size_t count) {
-  return static_cast<std::uint32_t>(sizeof(StoredChain) / 8 + count + (count + 3) / 4);
+  const std::size_t words = sizeof(StoredChain) / 8 + count + (count + 3) / 4;
+  return static_cast<std::uint32_t>((words + kLineWords - 1) / kLineWords * kLineWords);
 }
 
 enum class Group : std::uint8_t { shown, hidden, relative };
@@ -197,7 +201,9 @@ void write_chain(const WalkStart& start, std::uint32_t kind, std::size_t count, 
   store(chain.shown, static_cast<std::uint8_t>(shown));
   store(chain.hidden, static_cast<std::uint8_t>(addresses - shown));
   store(chain.relative, static_cast<std::uint8_t>(count - addresses));
-  store(chain.highest_place, highest_place);
+  store(chain.number, offered);
+  store(chain.highest_place, static_cast<std::uint16_t>(highest_place));
+  chain.stacks.clear();
   __atomic_store_n(&bucket, end, __ATOMIC_RELEASE);
   end += room_for(count);
 }
@@ -213,25 +219,26 @@ std::uint64_t known_chains_bytes() {
   return end * sizeof(std::uint64_t) + sizeof(buckets) + sizeof(seen);
 }
 
-std::size_t known_chain(const WalkStart& start, std::uint64_t* out) {
+Frames known_chain(const WalkStart& start, std::uint64_t* out) {
   const std::uint32_t before = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
   const std::uint32_t kind = kind_of(start);
   const std::uint32_t key = key_of(start);
   std::uint32_t at = __atomic_load_n(&buckets[key % kBuckets], __ATOMIC_ACQUIRE);
   for (int tried = 0; at != 0 && tried < kMostTried; ++tried) {
-    const StoredChain& chain = *reinterpret_cast<const StoredChain*>(arena + at);
+    StoredChain& chain = *reinterpret_cast<StoredChain*>(arena + at);
     if (load(chain.key) == key && load(chain.kind) == kind && matches(chain, start)) {
       const std::size_t shown = load(chain.shown);
       const auto* const values = reinterpret_cast<const std::uint64_t*>(&chain + 1);
-      if (shown > start.capacity) return kNotKnown;
+      if (shown > start.capacity) return {};
       for (std::size_t i = 0; i < shown; ++i) out[i] = load(values[i]);
+      const Frames found{shown, &chain.stacks, load(chain.number)};
       __atomic_thread_fence(__ATOMIC_ACQUIRE);
-      return before % 2 == 0 && load(generation) == before ? shown : kNotKnown;
+      return before % 2 == 0 && load(generation) == before ? found : Frames{};
     }
     at = load(chain.next);
     if (at >= kArenaWords - room_for(kMostReadWords)) break; // read while it was written
   }
-  return kNotKnown;
+  return {};
 }
 
 ReadWord* begin_chain(const WalkStart& start, const std::uint64_t* frames, std::size_t count) {

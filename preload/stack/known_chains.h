@@ -29,7 +29,6 @@ struct ReadWord {
 bool open_known_chains();
 std::uint64_t known_chains_bytes(); // touched so far
 
-constexpr std::size_t kNotKnown = ~std::size_t{0};
 constexpr std::size_t kMostReadWords = 160; // of a walk whose chain is kept
 
 // What a walk begins with. Chains of equal walks may differ, but few do.
@@ -42,9 +41,9 @@ struct WalkStart {
   std::uint64_t hint;
 };
 
-// Writes the return addresses of the chain whose words are on the stack, and returns their number; kNotKnown:
-// the chain is not known, or it leaves the readable stack.
-std::size_t known_chain(const WalkStart& start, std::uint64_t* out);
+// Writes the return addresses of the chain whose words are on the stack. Without `stacks`: the chain is not
+// known, or it leaves the readable stack.
+Frames known_chain(const WalkStart& start, std::uint64_t* out);
 
 // Returns room for kMostReadWords, the words of a walk in the order in which it read them. The caller then
 // calls end_chain(). Null: the chain was not seen before, or another thread adds one. `frames` are the chain.

@@ -147,9 +147,9 @@ bool warm_up() {
   static constinit UnwindMemory memory{};
   std::uint64_t some[8];
   opened = true;
-  opened = unwind(some, 8, {}, {}, 0, memory) >= 2;
+  opened = unwind(some, 8, {}, {}, 0, memory).count >= 2;
   by_steps = true;
-  opened = opened && unwind(some, 8, {}, {}, 0, memory) >= 2 && searched_by_redirection();
+  opened = opened && unwind(some, 8, {}, {}, 0, memory).count >= 2 && searched_by_redirection();
 #if defined(__x86_64__)
   by_steps = false;
 #endif
@@ -178,9 +178,9 @@ void code_was_unloaded() {
   library.flush_cache(*library.space, 0, 0);
 }
 
-__attribute__((noinline)) std::size_t unwind(std::uint64_t* out, std::size_t capacity, const Range& skip,
-                                             const Range& stop, std::uint64_t /*hint*/, UnwindMemory& memory) {
-  if (!opened || !shared_memory_is_sound()) return 0;
+__attribute__((noinline)) Frames unwind(std::uint64_t* out, std::size_t capacity, const Range& skip,
+                                        const Range& stop, std::uint64_t /*hint*/, UnwindMemory& memory) {
+  if (!opened || !shared_memory_is_sound()) return {};
   auto& walk = *reinterpret_cast<LibunwindWalk*>(memory.opaque);
   WalkedAddresses found{out, capacity, skip, stop};
   const InWalk in_walk;
@@ -188,11 +188,11 @@ __attribute__((noinline)) std::size_t unwind(std::uint64_t* out, std::size_t cap
   constexpr std::size_t kOwn = 16; // most frames in `skip`
   if (!__atomic_load_n(&by_steps, __ATOMIC_ACQUIRE)) {
     walk_fast(walk, found, kOwn);
-    return found.count;
+    return {found.count};
   }
 #endif
   walk_by_steps(walk, found);
-  return found.count;
+  return {found.count};
 }
 
 // The loader allocates the library's TLS, 16 bytes, in the first walk of a thread.

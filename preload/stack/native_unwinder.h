@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/stack/known_stack.h"
+
 namespace memtrace::record {
 
 // The address range of code.
@@ -35,12 +37,19 @@ bool unwinder_needs_loader();
 // Called after a dlclose, because other code may be loaded at the addresses of the library.
 void code_was_unloaded();
 
-// Writes return addresses, innermost first, without those in `skip`, up to the first in `stop`. Returns their
-// number. If a signal interrupted a frame, writes its address plus 1: callers take each address as one after a
-// call, and subtract 1. `hint` is any value that often differs where stacks differ. `memory` belongs to the
-// calling thread, which is not in another walk.
-std::size_t unwind(std::uint64_t* out, std::size_t capacity, const Range& skip, const Range& stop,
-                   std::uint64_t hint, UnwindMemory& memory);
+// The return addresses of a walk.
+struct Frames {
+  std::size_t count = 0;
+  KnownStacks* stacks = nullptr; // of the chain that these frames are; null: the chain is not known
+  std::uint64_t chain = 0;       // its number; no other chain gets it
+};
+
+// Writes return addresses, innermost first, without those in `skip`, up to the first in `stop`. If a signal
+// interrupted a frame, writes its address plus 1: callers take each address as one after a call, and
+// subtract 1. `hint` is any value that often differs where stacks differ. `memory` belongs to the calling
+// thread, which is not in another walk.
+Frames unwind(std::uint64_t* out, std::size_t capacity, const Range& skip, const Range& stop,
+              std::uint64_t hint, UnwindMemory& memory);
 
 // True if the calling thread is in a walk, and the back end may allocate there. Such a block is not the
 // program's.

@@ -301,17 +301,17 @@ void code_was_unloaded() {
   forget_known_chains();
 }
 
-__attribute__((noinline)) std::size_t unwind(std::uint64_t* out, std::size_t capacity, const Range& skip,
-                                             const Range& stop, std::uint64_t hint, UnwindMemory& memory) {
-  if (!frame_rules_are_open()) return 0;
+__attribute__((noinline)) Frames unwind(std::uint64_t* out, std::size_t capacity, const Range& skip,
+                                        const Range& stop, std::uint64_t hint, UnwindMemory& memory) {
+  if (!frame_rules_are_open()) return {};
   Walk& walk = *reinterpret_cast<Walk*>(memory.opaque);
   Reach& reach = walk.reach;
   // This function keeps a frame pointer, so the ABI defines where its own frame is.
   const auto own = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
   if (own - reach.low >= reach.high - reach.low) reach_down(reach, own);
   const WalkStart start{skip, stop, capacity, own, reach.high, hint};
-  const std::size_t known = known_chain(start, out);
-  return known != kNotKnown ? known : walk_by_rules(walk, start, out);
+  const Frames known = known_chain(start, out);
+  return known.stacks != nullptr ? known : Frames{walk_by_rules(walk, start, out)};
 }
 
 bool unwinder_may_allocate() {

@@ -48,15 +48,16 @@ class KnownChains : public testing::Test {
   }
   bool is_known(std::size_t words = kWords) {
     std::array<std::uint64_t, 40> found{};
-    const std::size_t count = known_chain(start(words), found.data());
-    if (count == kNotKnown) return false;
-    EXPECT_EQ(std::vector<std::uint64_t>(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count)),
-              frames_);
+    known_ = known_chain(start(words), found.data());
+    if (known_.stacks == nullptr) return false;
+    const auto end = found.begin() + static_cast<std::ptrdiff_t>(known_.count);
+    EXPECT_EQ(std::vector<std::uint64_t>(found.begin(), end), frames_);
     return true;
   }
 
   std::array<std::uint64_t, kWords> stack_{};
   std::vector<std::uint64_t> frames_;
+  Frames known_{}; // the last chain that was asked for
   Range skip_{1, 2};
   Range stop_{0xABCD, 0xABCE};
   std::uint64_t hint_ = 7;
@@ -119,6 +120,26 @@ TEST_F(KnownChains, AreUnknownAfterAnUnload) {
   EXPECT_FALSE(is_known());
   walk();
   EXPECT_TRUE(is_known());
+}
+
+TEST_F(KnownChains, KeepTheirStacksUntilTheyAreForgotten) {
+  ASSERT_TRUE(walk() || walk());
+  ASSERT_TRUE(is_known());
+  const Frames before = known_;
+  const StackHash hash{7, 8ull << 32 | 9};
+  EXPECT_EQ(before.stacks->id_of(hash), format::StackId{0});
+  before.stacks->add(hash, format::StackId{5});
+  EXPECT_EQ(before.stacks->id_of(hash), format::StackId{5});
+  EXPECT_EQ(before.stacks->id_of({7, 7ull << 32 | 9}), format::StackId{0});
+  ASSERT_TRUE(is_known());
+  EXPECT_EQ(known_.stacks, before.stacks);
+  EXPECT_EQ(known_.chain, before.chain);
+  forget_known_chains();
+  ASSERT_TRUE(walk() || walk());
+  ASSERT_TRUE(is_known());
+  EXPECT_EQ(known_.stacks, before.stacks) << "the same place";
+  EXPECT_EQ(known_.stacks->id_of(hash), format::StackId{0});
+  EXPECT_NE(known_.chain, before.chain) << "a thread may still write a stack of the chain before";
 }
 
 TEST_F(KnownChains, MoreThanThereIsRoomFor) {

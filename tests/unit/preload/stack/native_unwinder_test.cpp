@@ -37,7 +37,7 @@ _Unwind_Reason_Code add(_Unwind_Context* context, void* out) {
 // Both from the same frame. What they say of this one differs, for they are called from two places in it.
 __attribute__((noinline)) void compare(std::size_t at_least = 5) {
   std::uint64_t ours[kRoom];
-  const std::size_t count = unwind(ours, kRoom, Range{}, Range{}, 0, walk);
+  const std::size_t count = unwind(ours, kRoom, Range{}, Range{}, 0, walk).count;
   Addresses theirs;
   _Unwind_Backtrace(&add, &theirs);
   ASSERT_GE(count, at_least);
@@ -198,13 +198,13 @@ TEST_F(Unwinder, Threads) {
 
 TEST_F(Unwinder, SkipsAndStops) {
   std::uint64_t all[kRoom], some[kRoom];
-  const std::size_t count = unwind(all, kRoom, Range{}, Range{}, 0, walk);
+  const std::size_t count = unwind(all, kRoom, Range{}, Range{}, 0, walk).count;
   ASSERT_GT(count, 4u);
-  EXPECT_EQ(unwind(some, 3, Range{}, Range{}, 0, walk), 3u);
+  EXPECT_EQ(unwind(some, 3, Range{}, Range{}, 0, walk).count, 3u);
   EXPECT_EQ(some[2], all[2]);
-  EXPECT_EQ(unwind(some, kRoom, {all[2], all[2] + 1}, Range{}, 0, walk), count - 1);
+  EXPECT_EQ(unwind(some, kRoom, {all[2], all[2] + 1}, Range{}, 0, walk).count, count - 1);
   EXPECT_EQ(some[2], all[3]);
-  EXPECT_EQ(unwind(some, kRoom, Range{}, {all[3], all[3] + 1}, 0, walk), 3u);
+  EXPECT_EQ(unwind(some, kRoom, Range{}, {all[3], all[3] + 1}, 0, walk).count, 3u);
 }
 
 // A frame pointer that leads nowhere: the walk ends, and does not read there.
@@ -215,7 +215,7 @@ __attribute__((noinline)) void with_frame_pointer(std::uint64_t wild) {
   const std::uint64_t before = *saved;
   *saved = wild; // the caller's, which is a frame by rbp itself
   std::uint64_t out[kRoom];
-  const std::size_t count = unwind(out, kRoom, Range{}, Range{}, 0, walk);
+  const std::size_t count = unwind(out, kRoom, Range{}, Range{}, 0, walk).count;
   *saved = before;
   EXPECT_GE(count, 1u);
   sink = room[0];

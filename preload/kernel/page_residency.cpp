@@ -6,6 +6,7 @@
 
 #include "preload/format/file_headers.h"
 #include "preload/os/files.h"
+#include "preload/os/kept_file.h"
 #include "preload/os/mappings.h"
 
 namespace memtrace::record {
@@ -58,6 +59,8 @@ constinit PageRun runs[kRuns] = {};
 constinit bool scan_asked = false;
 constinit bool scan_refused = false;
 
+constinit os::KeptFile pagemap{};
+
 std::uint64_t eight_at(std::size_t i) {
   std::uint64_t eight;
   std::memcpy(&eight, answer.bytes + i, sizeof eight);
@@ -83,7 +86,7 @@ std::size_t alike(std::size_t i, std::size_t end) {
 
 } // namespace
 
-Pages::Pages(bool scan) : fd_(os::open_kernel("/proc/self/pagemap")), scans_(scan && !scan_refused) {
+Pages::Pages(bool scan) : fd_(pagemap.open_kernel("/proc/self/pagemap")), scans_(scan && !scan_refused) {
   if (fd_ < 0 || !scans_ || scan_asked) return;
   std::uint64_t end = 0;
   if (ask_for_regions(1, 1, kPresent, &end) < 0) refused(); // an empty range
@@ -91,7 +94,7 @@ Pages::Pages(bool scan) : fd_(os::open_kernel("/proc/self/pagemap")), scans_(sca
 }
 
 Pages::~Pages() {
-  if (fd_ >= 0) os::close(fd_);
+  if (fd_ >= 0) pagemap.leave(fd_);
 }
 
 void Pages::begin(std::uint64_t start, std::uint64_t end, Of of, const Turn* turn) {

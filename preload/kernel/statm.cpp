@@ -8,6 +8,7 @@
 #include "preload/format/records.h"
 #include "preload/kernel/proc_file.h"
 #include "preload/os/files.h"
+#include "preload/os/kept_file.h"
 #include "preload/os/threads.h"
 
 namespace memtrace::record {
@@ -41,9 +42,10 @@ Statm statm() {
 
 Statm statm_counters() {
   char text[128];
-  const long fd = os::open_kernel("/proc/self/statm"); // "size resident shared ...", in pages
-  const long bytes = fd < 0 ? 0 : os::read_all(fd, text, sizeof text - 1);
-  if (fd >= 0) os::close(fd);
+  static constinit os::KeptFile file{};
+  const long fd = file.open_kernel("/proc/self/statm"); // "size resident shared ...", in pages
+  const long bytes = fd < 0 ? 0 : os::read_at(fd, 0, text, sizeof text - 1);
+  if (fd >= 0) file.leave(fd);
   if (bytes <= 0) return {};
   text[bytes] = '\0';
   std::uint64_t pages[2] = {};

@@ -75,6 +75,10 @@ long open_own(const char* path, For use) {
   const int flags = use == For::reading ? O_RDONLY : use == For::appending ? O_WRONLY | O_APPEND : O_RDWR;
   return open_regular(path, flags, true);
 }
+bool is_own(long fd) {
+  struct stat info {};
+  return call(SYS_fstat, fd, word(&info)) == 0 && info.st_nlink != 0 && is_ours(info);
+}
 long create(const char* path) {
   const long fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd >= 0) remember_creator(fd);

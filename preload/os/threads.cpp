@@ -111,6 +111,18 @@ void close_all_of_this_thread() {
   for (int fd = 0; fd < 65536; ++fd) call(SYS_close, fd); // before Linux 5.9
 }
 
+namespace {
+constinit std::uint64_t own_stack = 0; // of the thread that start_thread() started last
+constinit std::size_t own_stack_bytes = 0;
+constinit std::uint32_t own_table = 0; // counts those threads
+} // namespace
+
+std::uint32_t own_descriptor_table() {
+  const auto here = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+  const std::uint64_t start = __atomic_load_n(&own_stack, __ATOMIC_RELAXED);
+  return here - start < __atomic_load_n(&own_stack_bytes, __ATOMIC_RELAXED) ? own_table : 0;
+}
+
 long start_thread(int (*run)(void*), void* argument, void* stack, std::size_t stack_bytes, void* tls,
                   std::uint32_t* tid) {
   const Passage passage;
@@ -121,6 +133,9 @@ long start_thread(int (*run)(void*), void* argument, void* stack, std::size_t st
   // The thread has its own descriptor table, so that its files do not take numbers that the program would get.
   const long flags = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |
                      CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+  __atomic_store_n(&own_stack, reinterpret_cast<std::uint64_t>(stack), __ATOMIC_RELAXED);
+  __atomic_store_n(&own_stack_bytes, stack_bytes, __ATOMIC_RELAXED);
+  ++own_table;
   auto* top = reinterpret_cast<long*>(static_cast<char*>(stack) + stack_bytes) - 2;
   top[0] = word(argument);
   top[1] = reinterpret_cast<long>(run);

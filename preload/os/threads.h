@@ -32,6 +32,9 @@ void futex_wake(const std::uint32_t* word);
 // the program's, and must not keep a pipe of the program open.
 void close_all_of_this_thread();
 
+// Returns the number of the calling thread's own table of descriptors; 0: it has the program's.
+std::uint32_t own_descriptor_table();
+
 // Starts a thread that glibc does not know. It has no TLS of libc, all its signals are blocked, and
 // `run(argument)` may use only this file and plain memory. If the thread is the last of its process, the
 // process ends with the status that `run` returns. The kernel sets `*tid` to 0 when the thread has ended.

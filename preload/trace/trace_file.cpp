@@ -1,4 +1,4 @@
-// Purpose: the trace file: opens it, appends by one write, closes it. No descriptor stays open.
+// Purpose: the trace file: opens it, appends by one write, closes it. The program has no descriptor of it.
 // Runs: in the drain and, when its ring is full, on the program's thread.
 #include "preload/trace/trace_file.h"
 
@@ -7,6 +7,7 @@
 
 #include "preload/os/clocks.h"
 #include "preload/os/files.h"
+#include "preload/os/kept_file.h"
 #include "preload/os/threads.h"
 
 namespace memtrace::record {
@@ -41,6 +42,7 @@ constinit int writer = 0;                  // tid
 constinit std::uint64_t looked = 0;        // when a thread last checked the writer
 constinit bool waits = false;              // its result: the writer waits for the disk, not for a processor
 constinit long error = 0;
+constinit os::KeptFile appended_last{};
 
 // Times an append while it exists. An append is slow only if its thread waited for the disk. A thread that got
 // no processor for seconds wrote slowly to a fast disk: with 256 busy threads on two cores, millions of events
@@ -144,9 +146,9 @@ std::uint64_t trace_room(Part part) {
 
 long append_segment(const char* path, const format::SegmentHeader& header, const std::uint8_t* payload) {
   const Timed timed;
-  const long fd = os::open_own(path, os::For::appending);
+  const long fd = appended_last.open_own(path, os::For::appending);
   const long written = fd < 0 ? fd : os::write_pair(fd, &header, sizeof header, payload, header.payload_bytes);
-  if (fd >= 0) os::close(fd);
+  if (fd >= 0) appended_last.leave(fd);
   if (written != static_cast<long>(sizeof header + header.payload_bytes))
     __atomic_store_n(&error, written < 0 ? written : -ENOSPC, __ATOMIC_RELAXED);
   return written;

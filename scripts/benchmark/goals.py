@@ -19,7 +19,7 @@ GOALS = (
     ("CPU, pairs of 1 thread, 10,000 live blocks", "live-1", "memtrace", "bare", "cpu", 1.5),
     ("CPU, pairs of 8 threads, 10,000 live blocks each", "live-8", "memtrace", "bare", "cpu", 1.5),
     *((f"every block, Python stacks, {what} memray's", program, "memtrace-python", "memray", key, 1)
-      for program in ("import-torch", "train-small", "train-eager", "train-large", "loader")
+      for program in ("import-torch", "train-small", "train-eager", "train-large", "loader", "pandas")
       for what, key in (("CPU to", "cpu"), ("CPU added to bare, to", "added"))),
     *((f"every block, native stacks, CPU added to bare, to {other}'s", program, "memtrace-native", other, "added", most)
       for program in ("pair-1", "live-1", "import-torch", "train-small", "train-eager", "train-large", "g++", "redis")

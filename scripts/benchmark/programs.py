@@ -59,7 +59,7 @@ class Program:
     title: str
     command: typing.Callable  # of a Place: the command, a Python script's begins with the interpreter
     prepare: typing.Callable = lambda place: None  # makes the inputs, once
-    needs: tuple = ()  # pairs: a command or Python module, and how to get it
+    needs: tuple = ()  # pairs: a command, a folder or a Python module, and how to get it
     small: bool = True  # memtrace would leave no file, for less than MEMTRACE_MIN_PEAK
     memtrace: dict = dataclasses.field(default_factory=dict)
     python: bool = False
@@ -72,7 +72,7 @@ class Program:
     def missing(self):
         """What keeps this program from running here, and how to get it; None when nothing does."""
         for what, how in self.needs:
-            if shutil.which(what) is None and not has_module(what):
+            if shutil.which(what) is None and not os.path.isdir(what) and not has_module(what):
                 return f"{what} is missing: {how}"
         return None
 
@@ -157,6 +157,10 @@ def script(name, *arguments):
     return [sys.executable, os.path.join(HERE, name), *arguments]
 
 
+# Packages beside the environment of PyTorch: with pandas in it, `import transformers` would load it.
+WITH_PANDAS = os.path.join(os.path.dirname(sys.prefix), "datasets")
+
+
 def known():
     torch = (("torch", "scripts/setup"),)
     both = (*torch, ("transformers", "scripts/setup"))
@@ -177,6 +181,10 @@ def known():
         Program("loader", "PyTorch, a DataLoader with two workers",
                 lambda place: script("loader.py", place.size(2000, 64)), needs=torch, small=False, python=True,
                 workers=True, tensors=True, least=10_000),
+        Program("pandas", "pandas: groups, joins, a pivot table, CSV",
+                lambda place: script("pandas_frames.py", WITH_PANDAS, place.size(40, 1)),
+                needs=((os.path.join(WITH_PANDAS, "pandas"), "scripts/setup"), ("numpy", "scripts/setup")),
+                small=False, python=True, least=10_000),
         Program("xz", "xz -6, 9 MB of text", lambda place: ["xz", "-6", "-T1", "-k", "-c", place.input("text")],
                 lambda place: write(place.input("text"), words(1_500_000 // (20 if place.quick else 1))),
                 needs=(("xz", "apt-get install xz-utils"),), least=10),

@@ -10,7 +10,7 @@ GOALS = (
     ("CPU, small steps, import included", "train-small", "memtrace", "bare", "cpu", 1.05),
     ("CPU, launch-bound steps, steps alone", "train-eager", "memtrace", "bare", "steps_cpu", 1.05),
     ("CPU, large steps, steps alone", "train-large", "memtrace", "bare", "steps_cpu", 1.02),
-    ("CPU, loader", "loader", "memtrace", "bare", "cpu", 1.02),
+    ("CPU, loader, steps alone", "loader", "memtrace", "bare", "steps_cpu", 1.02),
     ("CPU, import", "import-torch", "memtrace", "bare", "cpu", 1.03),
     ("RSS, small steps, MiB more", "train-small", "memtrace", "bare", "rss", 24),
     ("RSS, large steps, MiB more", "train-large", "memtrace", "bare", "rss", 24),

@@ -179,7 +179,7 @@ def known():
                 lambda place: script("train.py", "large", place.size(5, 1)), needs=both, small=False, python=True,
                 tensors=True, rounds=15, least=10_000),
         Program("loader", "PyTorch, a DataLoader with two workers",
-                lambda place: script("loader.py", place.size(2000, 64)), needs=torch, small=False, python=True,
+                lambda place: script("loader.py", place.size(6000, 64)), needs=torch, small=False, python=True,
                 workers=True, tensors=True, least=10_000),
         Program("pandas", "pandas: groups, joins, a pivot table, CSV",
                 lambda place: script("pandas_frames.py", WITH_PANDAS, place.size(40, 1)),

@@ -20,6 +20,7 @@ bool looked = false;
 
 void remember_stderr() {
   has_stderr = call(SYS_fstat, 2, word(&stderr_at_start)) == 0;
+  looked = true;
 }
 
 bool say(const char* text, std::size_t bytes) {

@@ -94,7 +94,7 @@ Pages::Pages(bool scan) : fd_(pagemap.open_kernel("/proc/self/pagemap")), scans_
 }
 
 Pages::~Pages() {
-  if (fd_ >= 0) pagemap.leave(fd_);
+  if (fd_ >= 0) pagemap.end_use(fd_);
 }
 
 void Pages::begin(std::uint64_t start, std::uint64_t end, Of of, const Turn* turn) {

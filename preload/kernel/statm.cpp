@@ -45,7 +45,7 @@ Statm statm_counters() {
   static constinit os::KeptFile file{};
   const long fd = file.open_kernel("/proc/self/statm"); // "size resident shared ...", in pages
   const long bytes = fd < 0 ? 0 : os::read_at(fd, 0, text, sizeof text - 1);
-  if (fd >= 0) file.leave(fd);
+  if (fd >= 0) file.end_use(fd);
   if (bytes <= 0) return {};
   text[bytes] = '\0';
   std::uint64_t pages[2] = {};

@@ -21,7 +21,7 @@ long open_kernel(const char* path); // a file of /proc, /sys or a cgroup, for re
 // files.
 enum class For : std::uint8_t { reading, appending, changing };
 long open_own(const char* path, For use);
-bool is_own(long fd); // true if open_own() would still open this file, and it has a name
+bool is_own(long fd); // true if the open file has exactly one name and belongs to this user
 // Results that are not errnos. open_own, make_directories and make_own_directory return kNotOurs; only
 // make_own_directory returns kWritableByOthers.
 inline constexpr long kNotOurs = -10'000, kWritableByOthers = -10'001;

@@ -168,8 +168,8 @@ Interned intern_stack(Scratch& scratch, StackId forward, std::size_t pythons, st
   return {id, whole || stacks_are_full()};
 }
 
-// What identifies a stack: its frames outside of the native ones, and either the number of the known chain that
-// those are, or their addresses.
+// What identifies a stack: its Python frames or forward call, and its native frames. A known chain stands for
+// the native frames by its number.
 struct StackParts {
   StackId forward;
   std::size_t pythons;
@@ -216,7 +216,8 @@ CapturedStack capture(bool native) {
   const StackId forward = call.stack;
   const format::TextId module = forward != StackId{0} ? call.module : module_of(calls);
   const StackId id = id_of(scratch, {forward, pythons, walked});
-  return id == StackId{0} ? CapturedStack{} : CapturedStack{id, module};
+  if (id == StackId{0} && forward != StackId{0}) return {}; // nor is the module the block's
+  return {id, module};
 }
 
 } // namespace

@@ -14,8 +14,9 @@ struct StackHash {
   std::uint64_t high;
 };
 
-// A stack, found by 96 bits of its hash. Threads read and write it without a lock. The upper 32 bits are in one
-// word with the id. If two stacks are written at the same time, their halves therefore do not match.
+// A stack, found by 96 bits of its hash. Threads read and write it without a lock. The upper 32 bits of the
+// hash are in one word with the id. If two stacks are written at the same time, their halves therefore do not
+// match.
 class KnownStack {
  public:
   // Returns StackId{0} if this is another stack, or none.
@@ -34,6 +35,7 @@ class KnownStack {
     const std::uint64_t here = __atomic_load_n(&low_, __ATOMIC_RELAXED);
     if ((here & bit) != 0) to.set(here, word);
   }
+  bool is_empty() const { return __atomic_load_n(&low_, __ATOMIC_RELAXED) == 0; }
   void clear() { set(0, 0); }
 
  private:
@@ -55,7 +57,11 @@ class KnownStacks {
       if (const format::StackId id = stack.id_of(hash); id != format::StackId{0}) return id;
     return format::StackId{0};
   }
-  void add(const StackHash& hash, format::StackId id) { stacks_[hash.high % kStacks].set(hash, id); }
+  void add(const StackHash& hash, format::StackId id) {
+    for (KnownStack& stack : stacks_)
+      if (stack.is_empty()) return stack.set(hash, id);
+    stacks_[hash.high % kStacks].set(hash, id);
+  }
   void clear() {
     for (KnownStack& stack : stacks_) stack.clear();
   }

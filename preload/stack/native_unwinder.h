@@ -40,8 +40,8 @@ void code_was_unloaded();
 // The return addresses of a walk.
 struct Frames {
   std::size_t count = 0;
-  KnownStacks* stacks = nullptr; // of the chain that these frames are; null: the chain is not known
-  std::uint64_t chain = 0;       // its number; no other chain gets it
+  KnownStacks* stacks = nullptr; // with these native frames; null: their chain is not known
+  std::uint64_t chain = 0;       // its number; a later chain in the same memory has another one
 };
 
 // Writes return addresses, innermost first, without those in `skip`, up to the first in `stop`. If a signal

@@ -148,7 +148,7 @@ long append_segment(const char* path, const format::SegmentHeader& header, const
   const Timed timed;
   const long fd = appended_last.open_own(path, os::For::appending);
   const long written = fd < 0 ? fd : os::write_pair(fd, &header, sizeof header, payload, header.payload_bytes);
-  if (fd >= 0) appended_last.leave(fd);
+  if (fd >= 0) appended_last.end_use(fd);
   if (written != static_cast<long>(sizeof header + header.payload_bytes))
     __atomic_store_n(&error, written < 0 ? written : -ENOSPC, __ATOMIC_RELAXED);
   return written;

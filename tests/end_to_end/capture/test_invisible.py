@@ -1,7 +1,9 @@
 """Purpose: tests that a traced program has the output and effects that it has without memtrace."""
+import glob
 import os
 import subprocess
 import sys
+import time
 import unittest
 
 import compare
@@ -58,6 +60,26 @@ class Invisible(compare.InvisibleCase):
     def test_next_descriptor(self):
         done = self.check([harness.victim("next_fd")])
         self.assertEqual([line.split(",")[0] for line in done.stdout.decode().splitlines()], ["next: 3"] * 2)
+
+    def test_files_that_stay_open(self):
+        """The background thread keeps files open in a table of its own. The program's threads have none of them."""
+        program = ("import threading, time\nb = bytearray(100 << 20)\nprint(threading.get_native_id(), flush=True)\n"
+                   "time.sleep(60)")
+        with subprocess.Popen(["python3", "-c", program], stdout=subprocess.PIPE, text=True, cwd=self.scratch,
+                              env=self.environment(MEMTRACE_QUIET="1")) as run:
+            first = run.stdout.readline().strip()
+            for _ in range(300):  # until the first passes
+                time.sleep(0.1)
+                files = {thread: [os.readlink(path) for path in glob.glob(f"/proc/{run.pid}/task/{thread}/fd/*")]
+                         for thread in os.listdir(f"/proc/{run.pid}/task")}
+                if any(path.endswith(".memtrace") for paths in files.values() for path in paths):
+                    break
+            run.kill()
+        self.assertFalse([path for path in files.pop(first) if "memtrace" in path or path.startswith("/proc")])
+        self.assertEqual(len(files), 1, "the background thread")
+        kept = [os.path.basename(path) for path in next(iter(files.values()))]
+        self.assertEqual(len([name for name in kept if name.endswith(".memtrace")]), 1, kept)
+        self.assertLessEqual(set(kept) - {"statm", "pagemap"}, {name for name in kept if name.endswith(".memtrace")})
 
     def test_subprocess(self):
         self.check(["python3", harness.program("children.py")])

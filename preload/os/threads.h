@@ -33,7 +33,8 @@ void futex_wake(const std::uint32_t* word);
 void close_all_of_this_thread();
 
 // Returns the number of the calling thread's own table of descriptors; 0: it has the program's. A thread has a
-// table of its own if it runs on the stack that start_thread() got last. So no other thread may ever use it.
+// table of its own if it runs on the stack that start_thread() got last. So no other thread may ever use that
+// stack.
 std::uint32_t own_descriptor_table();
 
 // Starts a thread that glibc does not know. It has no TLS of libc, all its signals are blocked, and

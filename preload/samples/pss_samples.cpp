@@ -4,23 +4,17 @@
 
 #include "preload/format/sample_events.h"
 #include "preload/kernel/proc_file.h"
+#include "preload/kernel/statm.h"
 #include "preload/os/clocks.h"
 #include "preload/samples/kernel_samples.h"
+#include "preload/samples/share_schedule.h"
 #include "preload/state/new_record.h"
 
 namespace memtrace::record {
 namespace {
 
-constexpr std::uint64_t kLeastGapNs = 500'000'000;
-constexpr std::uint64_t kPart = 1000;
-constexpr std::uint64_t kEarlyPart = 90;
-constexpr std::uint64_t kEarlyNs = 10'000'000'000;
-constexpr std::uint64_t kDearNs = 50'000'000;
-
 constinit bool family = false;
-constinit std::uint64_t began = 0;
-constinit std::uint64_t taken = 0; // time of the last sample
-constinit std::uint64_t cost = 0;  // of the last sample
+constinit ShareSchedule schedule{};
 
 void sample_share(std::uint64_t now) {
   const std::uint64_t before = os::thread_cpu_ns();
@@ -35,8 +29,7 @@ void sample_share(std::uint64_t now) {
     });
     append_samples(&record, 1);
   }
-  cost = os::thread_cpu_ns() - before;
-  taken = now;
+  schedule.took(now, os::thread_cpu_ns() - before, resident_now());
 }
 
 } // namespace
@@ -48,18 +41,18 @@ void family_began() {
 void sample_share_if_due() {
   if (!__atomic_load_n(&family, __ATOMIC_RELAXED)) return;
   const std::uint64_t now = os::monotonic_ns();
-  if (began == 0) began = now;
-  const std::uint64_t gap = cost * (now - began < kEarlyNs ? kEarlyPart : kPart);
-  if (taken == 0 || now - taken >= (gap > kLeastGapNs ? gap : kLeastGapNs)) sample_share(now);
+  if (schedule.is_due(now, &resident_now)) sample_share(now);
 }
 
 void sample_last_share() {
-  if (__atomic_load_n(&family, __ATOMIC_RELAXED) && cost < kDearNs) sample_share(os::monotonic_ns());
+  if (!__atomic_load_n(&family, __ATOMIC_RELAXED) || schedule.is_dear()) return;
+  const std::uint64_t now = os::monotonic_ns();
+  if (schedule.has_news(now, resident_now())) sample_share(now);
 }
 
 void forget_shares() {
   family = true;
-  began = taken = cost = 0;
+  schedule = {};
 }
 
 } // namespace memtrace::record

@@ -8,10 +8,9 @@ namespace memtrace::record {
 // Notes that the process has a family from now on. Runs around a fork, on any thread.
 void family_began();
 
-// Takes a PSS sample if one is due. The kernel walks each page for it: some 20 ms for each GiB in small pages.
-// So the limits are two samples a second and 0.1 % of the time, 1 % more in the first ten seconds.
+// Takes a PSS sample if one is due (samples/share_schedule.h).
 void sample_share_if_due();
-// Takes a PSS sample at the orderly end, unless the last one took 50 ms or more.
+// Takes a PSS sample at the orderly end if there is news, unless the last one took 50 ms or more.
 void sample_last_share();
 
 void forget_shares(); // in a forked child, which has a family

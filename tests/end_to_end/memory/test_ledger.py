@@ -349,7 +349,9 @@ class Workloads(LedgerCase):
         for worker in workers:
             one = ledger(worker, "end")
             self.assert_closes(one)
-            self.assertAlmostEqual(row(one, "file mappings"), (mib + 1) * MIB, delta=2 * MIB)
+            # Arrow's headers and other files have 0.4 MiB. The ledger looks at files anew when their pages changed by
+            # 1/512 of RSS, and the kernel's counters may lag by 0.5 MiB: a row 1.5 MiB low was seen.
+            self.assertAlmostEqual(row(one, "file mappings"), (mib + 0.4) * MIB, delta=one["total"] / 512 + MIB)
         self.assertAlmostEqual(max(ledger(one)["total"] for one in workers) / MIB,
                                max(float(words[words.index("rss") + 1]) for words in lines if "worker" in words[2]),
                                delta=20)
